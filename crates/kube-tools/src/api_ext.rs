@@ -372,8 +372,8 @@ pub trait ApiExt<K: Resource> {
     /// Replaces the pods of the workload `name`, as [`Api::restart`] does, and waits until the new ones are ready.
     ///
     /// # Errors
-    /// [`WaitError::NoRestart`], and nothing is changed, if that would replace no pod: the workload is paused, has the strategy `OnDelete`,
-    /// or is a ReplicaSet. Otherwise as [`Api::restart`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
+    /// [`WaitError::NoRestart`], and nothing is changed, if that would replace no pod: the workload is paused, has the strategy `OnDelete`
+    /// or a partition that covers all replicas, or is a ReplicaSet. Otherwise as [`Api::restart`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
     ///
     /// # Cancellation
     /// Dropping the future ends the waiting, not the restart.

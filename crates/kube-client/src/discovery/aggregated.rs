@@ -8,27 +8,25 @@ use kube_core::gvk::GroupVersion;
 
 use super::group::{ApiGroup, DiscoveredResource, ResourceNames, VersionResources};
 
-/// A group, and its versions that the server could not fetch from their backend.
+/// A group, and its versions of which the server could not fetch the present state from their backend.
 pub(super) struct AggregatedGroup {
     pub(super) name: String,
     pub(super) stale: Vec<String>,
     pub(super) group: Option<ApiGroup>,
 }
 
-/// Converts one group. The server lists its versions in order of preference.
+/// Converts one group. The server lists its versions in order of preference. A stale version has the resources of the last time that its
+/// backend answered, if there was one: they are served again when it is back, and there may be others by then.
 pub(super) fn group(discovered: APIGroupDiscovery) -> AggregatedGroup {
     let name = discovered.metadata.and_then(|meta| meta.name).unwrap_or_default();
-    let is_stale = |version: &APIVersionDiscovery| {
-        version.freshness.as_deref() == Some("Stale") && version.resources.is_empty()
-    };
-    let (stale, current): (Vec<_>, Vec<_>) = discovered.versions.into_iter().partition(is_stale);
-    let preferred = current.first().and_then(|version| version.version.clone());
-    let versions = current.into_iter().map(|version| version_resources(&name, version)).collect();
-    AggregatedGroup {
-        stale: stale.into_iter().filter_map(|version| version.version).collect(),
-        group: ApiGroup::new(name.clone(), preferred, versions),
-        name,
-    }
+    let is_stale = |version: &&APIVersionDiscovery| version.freshness.as_deref() == Some("Stale");
+    let stale = discovered.versions.iter().filter(is_stale).filter_map(|version| version.version.clone());
+    let stale = stale.collect();
+    let has_resources = |version: &APIVersionDiscovery| !is_stale(&version) || !version.resources.is_empty();
+    let known: Vec<_> = discovered.versions.into_iter().filter(has_resources).collect();
+    let preferred = known.first().and_then(|version| version.version.clone());
+    let versions = known.into_iter().map(|version| version_resources(&name, version)).collect();
+    AggregatedGroup { stale, group: ApiGroup::new(name.clone(), preferred, versions), name }
 }
 
 fn version_resources(group: &str, version: APIVersionDiscovery) -> VersionResources {
@@ -110,5 +108,12 @@ mod tests {
         );
         assert_eq!((parsed.name.as_str(), parsed.stale), ("metrics.k8s.io", vec!["v1beta1".to_owned()]));
         assert!(parsed.group.is_none());
+        // As kube-aggregator lists a version whose backend is down, and was not before.
+        let parsed = parse(
+            r#"{"metadata":{"name":"metrics.k8s.io"},"versions":[{"version":"v1beta1","freshness":"Stale","resources":[
+                {"resource":"pods","scope":"Namespaced","verbs":["get"],"responseKind":{"kind":"PodMetrics"}}]}]}"#,
+        );
+        assert_eq!(parsed.stale, ["v1beta1"]);
+        assert!(parsed.group.unwrap().kind_in_version("v1beta1", "PodMetrics").is_some());
     }
 }

@@ -24,6 +24,18 @@ pub(super) enum Groups {
     Unaggregated(Vec<ListedGroup>),
 }
 
+impl Groups {
+    /// Whether a group of this name is among them.
+    pub(super) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Aggregated(groups) => groups
+                .iter()
+                .any(|group| group.metadata.as_ref().is_some_and(|meta| meta.name.as_deref() == Some(name))),
+            Self::Unaggregated(groups) => groups.iter().any(|group| group.name == name),
+        }
+    }
+}
+
 /// The core group, aggregated if the server supports that.
 pub(super) async fn core(client: &Client) -> Result<Groups, Error> {
     Ok(match client.get_groups::<APIVersions>("/api").await? {

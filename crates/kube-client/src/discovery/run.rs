@@ -44,6 +44,9 @@ pub struct Discovery {
     failed: Vec<String>,
 }
 
+/// A group whose kinds are made of those of the core group.
+const WORKLOADS: &str = "apps";
+
 #[derive(Clone, Debug)]
 enum GroupFilter {
     Only(Vec<String>),
@@ -98,7 +101,8 @@ impl Discovery {
     /// version of each group.
     ///
     /// A group that cannot be fetched, because the backend of an aggregated API is down, is left out and listed in
-    /// [`Discovery::failed_groups`]. So is the core group, if only that cannot be fetched.
+    /// [`Discovery::failed_groups`]; where the server still knows what the backend had, the group is in both. So is the core group left out,
+    /// if only that cannot be fetched, or if the server denies it and has the group `apps`, whose kinds need it.
     ///
     /// # Errors
     /// If the groups cannot be listed, or none of them can be fetched.
@@ -110,8 +114,7 @@ impl Discovery {
         let mut first_error = None;
         match core {
             Ok(core) => first_error = self.add_groups(&client, core).await,
-            // A server without a core group, such as one for custom resources only.
-            Err(err) if err.is_not_found() => {}
+            Err(err) if err.is_not_found() && !self.needs_core(&client, &others).await? => {}
             Err(err) => {
                 self.add_failed(ApiGroup::CORE_GROUP, &err);
                 first_error = Some(err);
@@ -144,6 +147,15 @@ impl Discovery {
         match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => fetch::core(client).await,
             false => Ok(Groups::Unaggregated(Vec::new())),
+        }
+    }
+
+    /// Whether the server has a core group although it says no: a load balancer may have answered. One for custom resources only has none, and
+    /// no workloads.
+    async fn needs_core(&self, client: &Client, others: &Groups) -> Result<bool> {
+        match self.filter.includes_named_groups() {
+            true => Ok(others.has(WORKLOADS)),
+            false => Ok(fetch::others(client).await?.has(WORKLOADS)),
         }
     }
 
@@ -339,6 +351,11 @@ mod tests {
 
     /// A client of a server with aggregated discovery that responds with this code at `/api`, and its number of requests.
     fn aggregating(core: u16) -> (Client, Arc<AtomicU32>) {
+        aggregating_groups(core, "apps")
+    }
+
+    /// As [`aggregating`], with a group of this name.
+    fn aggregating_groups(core: u16, group: &'static str) -> (Client, Arc<AtomicU32>) {
         let requests = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&requests);
         let service = tower::service_fn(move |request: Request<Body>| {
@@ -354,13 +371,13 @@ mod tests {
                 "/apis" => (
                     200,
                     r#"{"kind":"APIGroupDiscoveryList","items":[
-                        {"metadata":{"name":"apps"},"versions":[{"version":"v1","freshness":"Current","resources":[
+                        {"metadata":{"name":"GROUP"},"versions":[{"version":"v1","freshness":"Current","resources":[
                             {"resource":"deployments","scope":"Namespaced","verbs":["get"],"responseKind":{"group":"","version":"","kind":"Deployment"}}]}]},
                         {"metadata":{"name":"metrics"},"versions":[{"version":"v1","freshness":"Stale"}]}]}"#,
                 ),
                 _ => (core, "no"),
             };
-            let body = Body::from(body.as_bytes().to_vec());
+            let body = Body::from(body.replace("GROUP", group).into_bytes());
             std::future::ready(Ok::<_, BoxError>(Response::builder().status(code).body(body).unwrap()))
         });
         (Client::new(service, "default"), requests)
@@ -394,7 +411,15 @@ mod tests {
         let down = Discovery::new(aggregating(503).0).run().await.unwrap();
         assert_eq!(down.failed_groups().collect::<Vec<_>>(), ["", "metrics"]);
         assert!(down.has_group("apps"));
-        let absent = Discovery::new(aggregating(404).0).run().await.unwrap();
+        let absent = Discovery::new(aggregating_groups(404, "example.com").0).run().await.unwrap();
         assert_eq!(absent.failed_groups().collect::<Vec<_>>(), ["metrics"]);
+        let only_core = async |group| {
+            Discovery::new(aggregating_groups(404, group).0).filter(&[""]).run().await.map(|core| core.order)
+        };
+        assert_eq!(only_core("example.com").await.unwrap(), [""; 0]);
+        // A server with workloads has pods: the answer is not the server's.
+        let denied = Discovery::new(aggregating(404).0).run().await.unwrap();
+        assert_eq!(denied.failed_groups().collect::<Vec<_>>(), ["", "metrics"]);
+        assert!(only_core("apps").await.unwrap_err().is_not_found());
     }
 }

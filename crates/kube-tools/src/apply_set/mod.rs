@@ -15,6 +15,7 @@ mod set;
 mod plan;
 
 // The requests: for the parent, and for members.
+mod deletion;
 mod parent;
 mod session;
 

@@ -1,6 +1,5 @@
 //! [`Applying`]: a set while it is applied; sends the requests for members.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -10,28 +9,27 @@ use kube_client::api::Api;
 use kube_client::discovery::{Discovery, Scope};
 use kube_client::error::Error;
 use kube_core::metadata::PartialObjectMeta;
-use kube_core::params::{DeleteParams, ListParams, Preconditions};
+use kube_core::params::ListParams;
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
 
-use super::error::{ApplySetError, PruneError, PruneFailure};
+use super::error::ApplySetError;
 use super::members::{GroupKind, Members};
 use super::object::{PrunedObject, object_text};
 use super::parent::api;
-use super::plan::{self, Fate};
+use super::plan;
 use super::set::{ApplySet, PART_OF};
-use crate::kind_order::position;
 
 /// How many collections are listed, and how many objects deleted, at the same time.
-const CONCURRENCY: usize = 8;
+pub(super) const CONCURRENCY: usize = 8;
 
-/// How often the parent is read again because another program has changed it.
-const MAX_ATTEMPTS: usize = 5;
+/// How often the parent, or a member, is read again because another program has changed it.
+pub(super) const MAX_ATTEMPTS: usize = 5;
 
 /// The label of a definition whose resources may be parents.
 const IS_PARENT: &str = "applyset.kubernetes.io/is-parent-type";
 
 /// Members as the server has them, with their kinds.
-type Listed = Vec<(ApiResource, PartialObjectMeta<DynamicObject>)>;
+pub(super) type Listed = Vec<(ApiResource, PartialObjectMeta<DynamicObject>)>;
 
 impl ApplySet {
     /// Starts a run: checks parent and objects, records in the parent where members may be from now on, and labels the objects. Then
@@ -142,12 +140,12 @@ impl ApplySet {
 #[derive(Debug)]
 #[must_use = "without `finish`, nothing is pruned"]
 pub struct Applying {
-    set: ApplySet,
-    client: Client,
+    pub(super) set: ApplySet,
+    pub(super) client: Client,
     /// What the parent records while this run goes on.
     run: String,
     /// As it was written.
-    parent: ObjectMeta,
+    pub(super) parent: ObjectMeta,
     /// Where members were before.
     old: Members,
     /// Where they are now.
@@ -155,6 +153,7 @@ pub struct Applying {
 }
 
 /// What became of the members that are no longer in the set.
+#[derive(Default)]
 pub(crate) struct Finished {
     pub(crate) pruned: Vec<PrunedObject>,
     /// Those that other objects own, with the owners.
@@ -166,7 +165,8 @@ impl Applying {
     /// others are. Returns what was deleted; its dependents are deleted in the background, and nothing waits for the end of that.
     ///
     /// Kinds that the server does not serve, such as those of a deleted definition, stay recorded. A member that another object owns is
-    /// kept, which is logged as a warning.
+    /// kept, which is logged as a warning. Each is deleted only as it was read: one that someone has changed since is read again, and kept if
+    /// it is no longer in the set.
     ///
     /// # Errors
     /// [`ApplySetError::Prune`] if some could not be deleted; the others were. [`ApplySetError::Overtaken`] if another run has begun since;
@@ -187,50 +187,10 @@ impl Applying {
     /// As [`finish`](Self::finish), with the uids of the applied objects.
     pub(crate) async fn finish_by_uids(mut self, applied: BTreeSet<&str>) -> Result<Finished, ApplySetError> {
         let (kinds, unknown) = self.resolve_kinds().await?;
-        let (mut doomed, mut kept) = (Vec::new(), Vec::new());
-        for (resource, member) in self.list_members(&kinds).await? {
-            let fate = plan::fate(&member, &applied, self.parent.uid.as_deref());
-            let object = PrunedObject::new(resource, member.metadata);
-            match fate {
-                Fate::Keep => {}
-                Fate::Delete => doomed.push(object),
-                Fate::Owned { owner } => kept.push((object, owner)),
-            }
-        }
-        doomed.sort_by_key(|object| {
-            let ApiResource { group, kind, .. } = &object.resource;
-            (Reverse(position(group, kind)), object.to_string())
-        });
-        let pruned = self.delete_all(doomed).await?;
+        let members = self.list_members(&kinds).await?;
+        let finished = self.delete_members(members, &applied).await?;
         self.record(unknown).await?;
-        Ok(Finished { pruned, kept })
-    }
-
-    /// Deletes these objects, as long as no other run begins.
-    async fn delete_all(
-        &mut self,
-        mut doomed: Vec<PrunedObject>,
-    ) -> Result<Vec<PrunedObject>, ApplySetError> {
-        let (mut pruned, mut failures) = (Vec::new(), Vec::new());
-        while !doomed.is_empty() {
-            let later = doomed.split_off(CONCURRENCY.min(doomed.len()));
-            if let Some(by) = self.overtaken_by(pruned.is_empty() && failures.is_empty()).await? {
-                if let Err(err) = self.record(BTreeSet::new()).await {
-                    tracing::warn!(error = %err, "what was applied could not be recorded in the apply set");
-                }
-                return Err(ApplySetError::Overtaken { parent: self.set.to_string(), by, pruned });
-            }
-            let mut deletions = stream::iter(doomed).map(|object| self.delete(object)).buffered(CONCURRENCY);
-            while let Some((object, result)) = deletions.next().await {
-                match result {
-                    Ok(()) => pruned.push(object),
-                    Err(source) => failures.push(PruneFailure { object, source }),
-                }
-            }
-            drop(deletions);
-            doomed = later;
-        }
-        if failures.is_empty() { Ok(pruned) } else { Err(ApplySetError::Prune { pruned, failures }) }
+        Ok(finished)
     }
 
     /// The recorded kinds as the server serves them, and those that it does not serve.
@@ -280,26 +240,9 @@ impl Applying {
         stream::iter(lists).buffered(CONCURRENCY).try_concat().await
     }
 
-    async fn delete(&self, object: PrunedObject) -> (PrunedObject, Result<(), PruneError>) {
-        let api: Api<DynamicObject> = api(&self.client, &object.resource, object.namespace.as_deref());
-        let uid = Some(object.uid.clone()).filter(|uid| !uid.is_empty());
-        let params = DeleteParams {
-            dry_run: self.set.dry_run,
-            preconditions: Some(Preconditions { uid, resource_version: None }),
-            ..DeleteParams::background()
-        };
-        let result = match api.delete(&object.name, &params).await {
-            Ok(_) => Ok(()),
-            // Someone else was faster.
-            Err(Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(err) => Err(err.into()),
-        };
-        (object, result)
-    }
-
     /// Whether another run has begun, and who that is. Before the first deletion, the parent is written, so that a run that has read it
     /// before and not written yet has to read it again.
-    async fn overtaken_by(&mut self, is_first: bool) -> Result<Option<String>, ApplySetError> {
+    pub(super) async fn overtaken_by(&mut self, is_first: bool) -> Result<Option<String>, ApplySetError> {
         if self.set.dry_run {
             return Ok(None);
         }
@@ -327,7 +270,7 @@ impl Applying {
     }
 
     /// Records the exact set. If the parent has been changed since, the union of both is recorded, and another run that goes on.
-    async fn record(&self, unknown: BTreeSet<GroupKind>) -> Result<(), ApplySetError> {
+    pub(super) async fn record(&self, unknown: BTreeSet<GroupKind>) -> Result<(), ApplySetError> {
         if self.set.dry_run {
             return Ok(());
         }

@@ -3,18 +3,18 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::Client;
 use kube_client::api::Api;
 use kube_client::discovery::RestMapper;
-use kube_client::error::Error;
+use kube_client::error::{Error, ErrorClass};
 use kube_core::ResourceExt;
-use kube_core::params::{Patch, PatchParams};
+use kube_core::params::{Patch, PatchParams, PostParams};
 use tokio::time::{sleep, timeout};
 
 use super::outcome::{CrdError, InstallError, InstalledCrd};
-use super::plan::{Step, plan};
+use super::plan::{Kept, Step, essential, plan};
 use super::served::until_served;
 use crate::ApiExt as _;
 use crate::wait::WaitFor;
@@ -54,12 +54,17 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// # Guarantees
-/// - No version is dropped: versions that the server has and the definition has not stay as they are, with the webhook that converts
-///   them; [`InstalledCrd::kept_versions`] names them. Older ones are no longer the storage version. Remove a version with another tool,
-///   after its objects were migrated.
-/// - A program of an older release (a rollback, the last replica of a rolling update) takes nothing away: if the newest version is one
-///   that the definition has not, all that is stored stays, the storage version and the conversion above all, and the definition only
-///   adds its versions and its fields. A release that removes fields of a version without a new version cannot be told from an older one.
+/// - No version and no field is dropped: versions that the server has and the definition has not stay as they are, with the webhook that
+///   converts them ([`InstalledCrd::kept_versions`]), and so do fields of versions that both have ([`InstalledCrd::kept_fields`]). Kept
+///   versions are no longer the storage version. Remove a version or a field with another tool, after its objects were migrated.
+/// - A program of an older release (a rollback, the last replica of a rolling update) takes nothing away. It is older if it would move the
+///   storage version back to an older one, or if a version is stored that is newer than its own ones and no less stable. Then all that is
+///   stored stays, and the definition only adds its versions and its fields ([`InstalledCrd::only_added_to`], and a warning in the log). A
+///   version that only the older release converts is not served, if its webhook does not know all that is stored.
+/// - Without such a version, an older release cannot be told from a newer one: its rules, defaults and columns are those that are applied,
+///   and the next start of the newer release applies its own again.
+/// - A definition is created only where there is none, and applied only to the state that was read, so programs that start together lose
+///   nothing either.
 /// - Fields that the definition does not set, such as the CA certificate of a conversion webhook, stay as other managers set them. Fields
 ///   that it sets are taken over.
 /// - A definition that is being deleted is awaited, and then created anew.
@@ -73,7 +78,8 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 /// `get`, `list`, `watch`, `patch` and `create` of `customresourcedefinitions`.
 ///
 /// # Cancellation
-/// If the future is dropped, each definition is applied or not.
+/// If the future is dropped, each definition is applied or not. A new one may be there with its versions and without its labels and short
+/// names, which the next call adds.
 ///
 /// # Errors
 /// [`InstallError`], with each definition that failed and why: for example that another one has its names.
@@ -85,13 +91,14 @@ pub async fn install(
     let (crds, failed) = checked(crds);
     let mapper = RestMapper::new(client.clone());
     let mut result = InstallError { failed, installed: Vec::new() };
-    let mut outcomes = stream::iter(crds)
-        .map(|crd| {
-            let installation = Installation::new(client, &mapper, field_manager, crd.name_any());
-            installation.run(crd)
-        })
-        .buffered(CONCURRENT);
-    while let Some(outcome) = outcomes.next().await {
+    // In any order: one that takes its whole time holds up no other one.
+    let outcomes = stream::iter(crds.into_iter().enumerate()).map(|(at, crd)| {
+        let installation = Installation::new(client, &mapper, field_manager, crd.name_any());
+        installation.run(crd).map(move |outcome| (at, outcome))
+    });
+    let mut outcomes: Vec<_> = outcomes.buffer_unordered(CONCURRENT).collect().await;
+    outcomes.sort_by_key(|(at, _)| *at);
+    for (_, outcome) in outcomes {
         match outcome {
             Ok(installed) => result.installed.push(installed),
             Err(error) => result.failed.push(error),
@@ -119,6 +126,7 @@ fn checked(
 struct Installation {
     api: Api<CustomResourceDefinition>,
     params: PatchParams,
+    manager: String,
     name: String,
     /// Finds the kinds; that of all definitions, so that they share what discovery says.
     mapper: RestMapper,
@@ -131,6 +139,7 @@ impl Installation {
         Self {
             api: Api::all(client.clone()),
             params: PatchParams::apply(field_manager).force(),
+            manager: field_manager.to_owned(),
             name,
             mapper: mapper.clone(),
             state: "the server does not respond".to_owned(),
@@ -139,10 +148,10 @@ impl Installation {
 
     async fn run(mut self, wanted: CustomResourceDefinition) -> Result<InstalledCrd, CrdError> {
         let installation = async {
-            let kept_versions = self.apply(&wanted).await?;
+            let Kept { versions, fields, only_added_to } = self.apply(&wanted).await?;
             let client = self.api.clone().into_client();
             let crd = until_served(&client, &self.mapper, &self.name, &mut self.state).await?;
-            Ok(InstalledCrd { crd, kept_versions })
+            Ok(InstalledCrd { crd, kept_versions: versions, kept_fields: fields, only_added_to })
         };
         match timeout(LIMIT, installation).await {
             Ok(outcome) => outcome,
@@ -150,27 +159,53 @@ impl Installation {
         }
     }
 
-    /// Applies the definition, and returns the versions that it has not.
-    async fn apply(&mut self, wanted: &CustomResourceDefinition) -> Result<Vec<String>, CrdError> {
+    /// Creates or applies the definition, and returns what stays of the stored one.
+    async fn apply(&mut self, wanted: &CustomResourceDefinition) -> Result<Kept, CrdError> {
         loop {
             let stored = self.api.get_opt(&self.name).await.map_err(|error| self.failed(error))?;
-            match plan(wanted, stored.as_ref()) {
+            let written = match plan(wanted, stored.as_ref()) {
                 Step::AwaitDeletion => {
                     self.state = "it is being deleted".to_owned();
                     let deleted = self.api.wait_for(&self.name, &WaitFor::Delete, LIMIT).await;
                     deleted.map_err(CrdError::Watch)?;
+                    continue;
                 }
-                Step::Apply { definition, kept } => {
-                    match self.api.patch(&self.name, &self.params, &Patch::Apply(definition)).await {
-                        Ok(_) => return Ok(kept),
-                        Err(error) if error.is_conflict() => {
-                            self.state = "other clients change it all the time".to_owned();
-                            sleep(CONFLICT_PAUSE).await;
-                        }
-                        Err(error) => return Err(self.failed(error)),
-                    }
+                Step::Create(definition) => self.create(definition).await.map(|()| Kept::default()),
+                Step::Apply(definition, kept) => {
+                    self.tell(&kept);
+                    let applied = self.api.patch(&self.name, &self.params, &Patch::Apply(definition)).await;
+                    applied.map(|_| kept)
                 }
+            };
+            match written {
+                Ok(kept) => return Ok(kept),
+                // Changed, created or deleted since it was read.
+                Err(error)
+                    if matches!(ErrorClass::of(&error), ErrorClass::Conflict | ErrorClass::NotFound) =>
+                {
+                    self.state = "other clients change it all the time".to_owned();
+                    sleep(CONFLICT_PAUSE).await;
+                }
+                Err(error) => return Err(self.failed(error)),
             }
+        }
+    }
+
+    /// Creates the definition, because an apply would overwrite one that another program has created meanwhile, and then applies it. What only
+    /// the apply has written, a later one may remove.
+    async fn create(&self, mut definition: Box<CustomResourceDefinition>) -> Result<(), Error> {
+        let params = PostParams { field_manager: Some(self.manager.clone()), ..PostParams::default() };
+        let created = self.api.create(&params, &essential(&definition)).await?;
+        definition.metadata.resource_version = created.metadata.resource_version;
+        self.api.patch(&self.name, &self.params, &Patch::Apply(definition)).await.map(drop)
+    }
+
+    fn tell(&self, Kept { fields, only_added_to, .. }: &Kept) {
+        let name = &self.name;
+        if *only_added_to {
+            tracing::warn!(%name, "the stored CustomResourceDefinition is of a newer release; it is only added to");
+        } else if !fields.is_empty() {
+            tracing::info!(%name, ?fields, "fields stay in the CustomResourceDefinition that this release has not");
         }
     }
 

@@ -3,17 +3,36 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, CustomResourceDefinitionVersion as Version, JSONSchemaProps,
-    JSONSchemaPropsOrArray, JSONSchemaPropsOrBool,
+    CustomResourceDefinition, CustomResourceDefinitionVersion as Version,
 };
 use kube_core::Version as Age;
 
-/// Whether the newest version of `wanted` is older than the newest one of `stored`: `wanted` is of an older release of its program.
+use super::conversion::converts;
+use super::schema::{self, Add};
+
+/// Whether `wanted` is surely of an older release of its program than `stored`: it would move the storage version back to an older one, or
+/// a version is stored that is newer and no less stable than each of its own.
+///
+/// A stored version that is newer and less stable (`v2alpha1` beside `v1`) proves nothing: a newer release may have given it up.
 pub(super) fn is_older(wanted: &CustomResourceDefinition, stored: &CustomResourceDefinition) -> bool {
-    let newest = |crd: &CustomResourceDefinition| {
-        crd.spec.versions.iter().map(|version| Age::parse(&version.name).generation()).max()
+    moves_storage_back(wanted, stored) || has_newer_version(stored, wanted)
+}
+
+fn moves_storage_back(wanted: &CustomResourceDefinition, stored: &CustomResourceDefinition) -> bool {
+    let age = |crd: &CustomResourceDefinition| {
+        let storage = crd.spec.versions.iter().find(|version| version.storage)?;
+        Some(Age::parse(&storage.name).generation())
     };
-    newest(wanted) < newest(stored)
+    age(wanted).zip(age(stored)).is_some_and(|(wanted, stored)| wanted < stored)
+}
+
+fn has_newer_version(stored: &CustomResourceDefinition, wanted: &CustomResourceDefinition) -> bool {
+    let ages = |crd: &CustomResourceDefinition| -> Vec<Age> {
+        crd.spec.versions.iter().map(|version| Age::parse(&version.name)).collect()
+    };
+    let wanted = ages(wanted);
+    let is_newer = |a: &Age, b: &Age| a.generation() > b.generation() && a.priority() > b.priority();
+    ages(stored).iter().any(|stored| wanted.iter().all(|wanted| is_newer(stored, wanted)))
 }
 
 /// Adds to `stored` what `wanted` has more: versions, which do not become the storage version, and fields of versions that both have.
@@ -21,55 +40,44 @@ pub(super) fn is_older(wanted: &CustomResourceDefinition, stored: &CustomResourc
 /// Nothing of `stored` is removed or changed, because values that only the newer release knows are lost at the next write without their
 /// fields, their conversion or their storage version.
 pub(super) fn add(stored: &mut CustomResourceDefinition, wanted: CustomResourceDefinition) {
-    add_entries(&mut stored.metadata.labels, wanted.metadata.labels);
-    add_entries(&mut stored.metadata.annotations, wanted.metadata.annotations);
+    add_entries(&mut stored.metadata.labels, wanted.metadata.labels.clone());
+    add_entries(&mut stored.metadata.annotations, wanted.metadata.annotations.clone());
+    let can_serve = add_conversion(stored, &wanted);
     for version in wanted.spec.versions {
         match stored.spec.versions.iter_mut().find(|it| it.name == version.name) {
-            None => stored.spec.versions.push(Version { storage: false, ..version }),
+            None => {
+                let served = version.served && can_serve;
+                stored.spec.versions.push(Version { storage: false, served, ..version });
+            }
             Some(present) => {
                 // The older release needs it, whether or not the newer one does.
                 present.served |= version.served;
-                let schemas = present.schema.as_mut().zip(version.schema);
-                if let Some((present, older)) = schemas {
-                    add_schema(
-                        present.open_api_v3_schema.get_or_insert_default(),
-                        older.open_api_v3_schema.unwrap_or_default(),
-                    );
-                }
+                schema::add(present, version.schema, Add::FieldsAndValues);
             }
         }
     }
+}
+
+/// Versions that only `wanted` has need its webhook, if it has one and `stored` has none. Returns whether they can be served: a webhook that
+/// does not know a stored version would fail for its objects, and without the webhook, the fields of the others are lost.
+fn add_conversion(stored: &mut CustomResourceDefinition, wanted: &CustomResourceDefinition) -> bool {
+    let has = |crd: &CustomResourceDefinition, version: &Version| {
+        crd.spec.versions.iter().any(|it| it.name == version.name)
+    };
+    let adds_none = wanted.spec.versions.iter().all(|version| has(stored, version));
+    if adds_none || converts(stored) || !converts(wanted) {
+        return true;
+    }
+    let knows_all = stored.spec.versions.iter().all(|version| has(wanted, version));
+    if knows_all {
+        stored.spec.conversion.clone_from(&wanted.spec.conversion);
+    }
+    knows_all
 }
 
 fn add_entries(stored: &mut Option<BTreeMap<String, String>>, wanted: Option<BTreeMap<String, String>>) {
     for (key, value) in wanted.into_iter().flatten() {
         stored.get_or_insert_default().entry(key).or_insert(value);
-    }
-}
-
-/// Adds properties, and values of an enumeration. Only what both have is compared: keywords of two schemas cannot be mixed freely.
-fn add_schema(stored: &mut JSONSchemaProps, wanted: JSONSchemaProps) {
-    if let (Some(stored), Some(wanted)) = (&mut stored.properties, wanted.properties) {
-        for (name, wanted) in wanted {
-            match stored.get_mut(&name) {
-                Some(stored) => add_schema(stored, wanted),
-                None => drop(stored.insert(name, wanted)),
-            }
-        }
-    }
-    if let (Some(JSONSchemaPropsOrArray::Schema(stored)), Some(JSONSchemaPropsOrArray::Schema(wanted))) =
-        (&mut stored.items, wanted.items)
-    {
-        add_schema(stored, *wanted);
-    }
-    if let (Some(JSONSchemaPropsOrBool::Schema(stored)), Some(JSONSchemaPropsOrBool::Schema(wanted))) =
-        (&mut stored.additional_properties, wanted.additional_properties)
-    {
-        add_schema(stored, *wanted);
-    }
-    if let (Some(stored), Some(wanted)) = (&mut stored.enum_, wanted.enum_) {
-        let new: Vec<_> = wanted.into_iter().filter(|value| !stored.contains(value)).collect();
-        stored.extend(new);
     }
 }
 
@@ -87,14 +95,16 @@ mod tests {
         serde_json::from_value(json).unwrap()
     }
 
+    /// The first one is the storage version.
     fn versions(names: &[&str]) -> CustomResourceDefinition {
-        let versions: Vec<_> =
-            names.iter().map(|name| json!({ "name": name, "served": true, "storage": false })).collect();
+        let version =
+            |(at, name): (usize, &&str)| json!({ "name": name, "served": true, "storage": at == 0 });
+        let versions: Vec<_> = names.iter().enumerate().map(version).collect();
         crd(json!({}), json!({ "versions": versions }))
     }
 
     #[test]
-    fn the_newest_versions_are_compared_by_age() {
+    fn it_is_older_by_its_storage_version_or_by_a_newer_one_that_is_as_stable() {
         for (wanted, stored, expected) in [
             (&["v1"][..], &["v1", "v2"][..], true),
             (&["v1"], &["v2alpha1"], true),
@@ -102,9 +112,43 @@ mod tests {
             (&["v1", "v2"], &["v1", "v1alpha1"], false),
             (&["v1"], &["v1"], false),
             (&["v2"], &["v1"], false),
+            // Both versions are known to both; only the storage version tells.
+            (&["v1", "v2"], &["v2", "v1"], true),
+            (&["v2", "v1"], &["v1", "v2"], false),
+            (&["v1", "v2alpha1"], &["v2alpha1", "v1"], true),
+            // Given up, or not known yet.
+            (&["v1"], &["v1", "v2alpha1"], false),
+            (&["v1"], &["v1", "v2", "v3alpha1"], true),
+            (&["v1alpha1"], &["v1alpha1", "v1alpha2"], true),
         ] {
             assert_eq!(is_older(&versions(wanted), &versions(stored)), expected, "{wanted:?} {stored:?}");
         }
+    }
+
+    /// What only the older release converts would be converted by name.
+    #[test]
+    fn versions_that_only_the_older_one_has_are_served_with_its_conversion_or_not_at_all() {
+        let webhook = json!({ "strategy": "Webhook", "webhook": { "clientConfig": { "url": "https://a.example" }, "conversionReviewVersions": ["v1"] } });
+        let older = |names: &[&str]| {
+            let mut crd = versions(names);
+            crd.spec.conversion = Some(serde_json::from_value(webhook.clone()).unwrap());
+            crd
+        };
+        let added = |mut stored: CustomResourceDefinition, wanted: CustomResourceDefinition| {
+            add(&mut stored, wanted);
+            let last = stored.spec.versions.pop().unwrap();
+            (last.name, last.served, converts(&stored))
+        };
+        let beta = "v1beta1".to_owned();
+        assert_eq!(added(versions(&["v1"]), older(&["v1beta1", "v1"])), (beta.clone(), true, true));
+        assert_eq!(
+            added(versions(&["v2", "v1"]), older(&["v1", "v1beta1"])),
+            (beta.clone(), false, false),
+            "the webhook does not know v2"
+        );
+        assert_eq!(added(versions(&["v1"]), versions(&["v1beta1", "v1"])), (beta, true, false));
+        let same = ("v1".to_owned(), true, false);
+        assert_eq!(added(versions(&["v2", "v1"]), older(&["v1"])), same, "nothing is added");
     }
 
     #[test]

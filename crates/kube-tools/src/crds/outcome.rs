@@ -19,6 +19,12 @@ pub struct InstalledCrd {
     pub crd: CustomResourceDefinition,
     /// Versions that the server had and the program's definition has not.
     pub kept_versions: Vec<String>,
+    /// Fields that the server had and the program's definition has not, each with its version, such as `v1 spec.color`. Empty if the
+    /// definition was [only added to](Self::only_added_to).
+    pub kept_fields: Vec<String>,
+    /// The stored definition is of a newer release of the program: all of it was kept, and the program's definition was applied only as far
+    /// as it adds versions and fields.
+    pub only_added_to: bool,
 }
 
 /// Why a definition could not be installed.

@@ -1,58 +1,104 @@
 //! What to apply for a definition that may exist. No I/O.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, CustomResourceDefinitionVersion as Version,
+    CustomResourceDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionSpec,
+    CustomResourceDefinitionVersion as Version,
 };
 use kube_core::ObjectMeta;
 
+use super::conversion::converts;
 use super::older;
+use super::schema::{self, Add};
+
+/// The annotation without which the server refuses kinds of the groups of Kubernetes.
+const APPROVAL: &str = "api-approved.kubernetes.io";
 
 /// The next step for a definition.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
+    /// There is none: create this.
+    Create(Box<CustomResourceDefinition>),
     /// Apply this.
-    Apply {
-        definition: Box<CustomResourceDefinition>,
-        /// Versions of the stored definition that the program's has not.
-        kept: Vec<String>,
-    },
+    Apply(Box<CustomResourceDefinition>, Kept),
     /// The stored definition is being deleted, with all its objects.
     AwaitDeletion,
 }
 
+/// What stays of the stored definition, which the program's has not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Kept {
+    pub(super) versions: Vec<String>,
+    pub(super) fields: Vec<String>,
+    /// The program's definition is the older one: everything stays, and it only adds.
+    pub(super) only_added_to: bool,
+}
+
 /// What to do, given the definition that is stored.
 ///
-/// Versions that are stored and not `wanted` are kept: objects may be stored in them, and clients may use them. What they need is kept
-/// with them: their conversion, and if they are newer than `wanted`, all that is stored. Older ones are no longer the storage version. The
-/// definition is applied only to the version of it that was read, so that none is lost in between.
+/// Versions and fields that are stored and not `wanted` are kept: objects may be stored with them, and clients may use them. What versions
+/// need is kept with them: their conversion, and if `wanted` is older, all that is stored. The definition is created only where there is
+/// none, and applied only to the version of it that was read, so that nothing is lost in between.
 pub(super) fn plan(wanted: &CustomResourceDefinition, stored: Option<&CustomResourceDefinition>) -> Step {
     let mut definition = Box::new(without_server_fields(wanted.clone()));
-    let Some(stored) = stored else { return Step::Apply { definition, kept: Vec::new() } };
+    let Some(stored) = stored else { return Step::Create(definition) };
     if stored.metadata.deletion_timestamp.is_some() {
         return Step::AwaitDeletion;
     }
     let is_kept = |version: &&Version| !wanted.spec.versions.iter().any(|it| it.name == version.name);
-    let kept: Vec<_> = stored.spec.versions.iter().filter(is_kept).cloned().collect();
-    let names = kept.iter().map(|version| version.name.clone()).collect();
-    if older::is_older(wanted, stored) {
+    let versions = stored.spec.versions.iter().filter(is_kept).cloned().collect::<Vec<_>>();
+    let mut kept = Kept {
+        versions: versions.iter().map(|version| version.name.clone()).collect(),
+        only_added_to: older::is_older(wanted, stored),
+        ..Kept::default()
+    };
+    if kept.only_added_to {
         let older = std::mem::replace(&mut *definition, without_server_fields(stored.clone()));
         older::add(&mut definition, older);
-    } else if !kept.is_empty() {
-        definition
-            .spec
-            .versions
-            .extend(kept.into_iter().map(|version| Version { storage: false, ..version }));
-        if !converts(&definition) {
+    } else {
+        kept.fields = keep_fields(&mut definition, stored);
+        let versions = versions.into_iter().map(|version| Version { storage: false, ..version });
+        definition.spec.versions.extend(versions);
+        if definition.spec.versions.len() > 1 && !converts(&definition) && converts(stored) {
             definition.spec.conversion.clone_from(&stored.spec.conversion);
         }
     }
     definition.metadata.resource_version.clone_from(&stored.metadata.resource_version);
-    Step::Apply { definition, kept: names }
+    Step::Apply(definition, kept)
 }
 
-/// Whether its versions differ by more than their name, so that a webhook converts objects.
-fn converts(crd: &CustomResourceDefinition) -> bool {
-    crd.spec.conversion.as_ref().is_some_and(|conversion| conversion.strategy != "None")
+/// Adds the fields of the stored versions, and returns them.
+fn keep_fields(definition: &mut CustomResourceDefinition, stored: &CustomResourceDefinition) -> Vec<String> {
+    let mut kept = Vec::new();
+    for version in &mut definition.spec.versions {
+        if let Some(stored) = stored.spec.versions.iter().find(|it| it.name == version.name) {
+            kept.extend(schema::add(version, stored.schema.clone(), Add::Fields));
+        }
+    }
+    kept
+}
+
+/// What a definition cannot be without: each later apply has it too, so that no field stays because the create has written it.
+pub(super) fn essential(crd: &CustomResourceDefinition) -> CustomResourceDefinition {
+    let approval = crd.metadata.annotations.iter().flatten().filter(|(key, _)| *key == APPROVAL);
+    let approval: BTreeMap<_, _> = approval.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let metadata = ObjectMeta {
+        name: crd.metadata.name.clone(),
+        annotations: Some(approval).filter(|annotations| !annotations.is_empty()),
+        ..ObjectMeta::default()
+    };
+    let names = &crd.spec.names;
+    let names = CustomResourceDefinitionNames {
+        plural: names.plural.clone(),
+        kind: names.kind.clone(),
+        ..CustomResourceDefinitionNames::default()
+    };
+    CustomResourceDefinition {
+        metadata,
+        spec: CustomResourceDefinitionSpec { names, ..crd.spec.clone() },
+        status: None,
+    }
 }
 
 /// The definition as a program writes it: of the metadata, what is not set by the server, and no status.
@@ -86,10 +132,20 @@ mod tests {
         .unwrap()
     }
 
+    fn applied(
+        wanted: &CustomResourceDefinition,
+        stored: &CustomResourceDefinition,
+    ) -> (CustomResourceDefinition, Kept) {
+        match plan(wanted, Some(stored)) {
+            Step::Apply(definition, kept) => (*definition, kept),
+            step => panic!("{step:?}"),
+        }
+    }
+
     #[test]
-    fn a_new_definition_is_applied_as_it_is() {
+    fn a_new_definition_is_created_as_it_is() {
         let mut wanted = crd(&[("v1", true)]);
-        let expected = Step::Apply { definition: Box::new(wanted.clone()), kept: vec![] };
+        let expected = Step::Create(Box::new(wanted.clone()));
         assert_eq!(plan(&wanted, None), expected);
         wanted.metadata.managed_fields = Some(vec![Default::default()]);
         wanted.metadata.resource_version = Some("1".into());
@@ -100,8 +156,9 @@ mod tests {
     fn versions_that_the_program_does_not_know_are_kept_without_storage() {
         let mut stored = crd(&[("v1alpha1", false), ("v1", true), ("v2", false)]);
         stored.metadata.resource_version = Some("7".into());
-        let Step::Apply { definition, kept } = plan(&crd(&[("v2", true)]), Some(&stored)) else { panic!() };
-        assert_eq!(kept, ["v1alpha1", "v1"]);
+        let (definition, kept) = applied(&crd(&[("v2", true)]), &stored);
+        assert_eq!(kept.versions, ["v1alpha1", "v1"]);
+        assert!(!kept.only_added_to);
         let versions: Vec<_> =
             definition.spec.versions.iter().map(|it| (it.name.as_str(), it.storage)).collect();
         assert_eq!(versions, [("v2", true), ("v1alpha1", false), ("v1", false)]);
@@ -117,17 +174,15 @@ mod tests {
     #[test]
     fn a_newer_version_keeps_its_storage_and_its_conversion() {
         let stored = with_webhook(crd(&[("v1", false), ("v2", true)]));
-        let Step::Apply { definition, kept } = plan(&crd(&[("v1", true)]), Some(&stored)) else { panic!() };
-        assert_eq!((*definition, kept), (stored, vec!["v2".to_owned()]));
+        let (definition, kept) = applied(&crd(&[("v1", true)]), &stored);
+        let expected = Kept { versions: vec!["v2".to_owned()], only_added_to: true, ..Kept::default() };
+        assert_eq!((definition, kept), (stored, expected));
     }
 
     #[test]
     fn an_older_version_keeps_its_conversion_unless_the_newer_definition_has_one() {
         let stored = with_webhook(crd(&[("v1", true)]));
-        let applied = |wanted: CustomResourceDefinition| match plan(&wanted, Some(&stored)) {
-            Step::Apply { definition, .. } => definition.spec.conversion,
-            Step::AwaitDeletion => panic!(),
-        };
+        let applied = |wanted: CustomResourceDefinition| applied(&wanted, &stored).0.spec.conversion;
         assert_eq!(applied(crd(&[("v2", true)])), stored.spec.conversion);
         let mut none = crd(&[("v2", true)]);
         none.spec.conversion = Some(serde_json::from_value(json!({ "strategy": "None" })).unwrap());
@@ -144,7 +199,51 @@ mod tests {
             .conversion_review_versions
             .push("v2".into());
         assert_eq!(applied(other.clone()), other.spec.conversion);
-        assert_eq!(applied(crd(&[("v1", true)])), None, "no version is kept");
+        assert_eq!(applied(crd(&[("v1", true)])), None, "there is nothing to convert");
+    }
+
+    /// As `cargo kube add version` prescribes it: the next release only moves the storage version, and adds a field.
+    #[test]
+    fn the_storage_version_does_not_move_back_though_both_know_all_versions() {
+        let with_field = |mut crd: CustomResourceDefinition| {
+            let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": { "new": { "type": "string" } } } });
+            crd.spec.versions[1].schema = Some(serde_json::from_value(schema).unwrap());
+            crd
+        };
+        let stored = with_webhook(with_field(crd(&[("v1", false), ("v2", true)])));
+        let (definition, kept) = applied(&crd(&[("v1", true), ("v2", false)]), &stored);
+        assert_eq!((definition, kept.only_added_to), (stored, true));
+    }
+
+    /// No version tells the older release: it is a rollback, or a release that has given up a field or a webhook.
+    #[test]
+    fn fields_and_the_conversion_of_versions_are_kept() {
+        let with_field = |mut crd: CustomResourceDefinition, name: &str| {
+            let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": { name: { "type": "string" } } } });
+            crd.spec.versions[0].schema = Some(serde_json::from_value(schema).unwrap());
+            crd
+        };
+        let stored = with_webhook(with_field(crd(&[("v1", true), ("v2", false)]), "new"));
+        let (definition, kept) = applied(&with_field(crd(&[("v1", true), ("v2", false)]), "old"), &stored);
+        assert_eq!((kept.fields, kept.only_added_to), (vec!["v1 new".to_owned()], false));
+        assert_eq!(definition.spec.conversion, stored.spec.conversion);
+        let schema =
+            definition.spec.versions[0].schema.as_ref().unwrap().open_api_v3_schema.as_ref().unwrap();
+        assert_eq!(schema.properties.as_ref().unwrap().keys().collect::<Vec<_>>(), ["new", "old"]);
+    }
+
+    /// A release that gives up an alpha version is not an older one: what it changes is applied.
+    #[test]
+    fn a_stored_alpha_version_does_not_keep_a_release_from_changing_the_others() {
+        let stored = crd(&[("v1", true), ("v2alpha1", false)]);
+        let mut wanted = crd(&[("v1", true)]);
+        wanted.spec.versions[0].subresources = Some(serde_json::from_value(json!({ "status": {} })).unwrap());
+        let (definition, kept) = applied(&wanted, &stored);
+        assert_eq!((kept.versions, kept.only_added_to), (vec!["v2alpha1".to_owned()], false));
+        assert_eq!(
+            definition.spec.versions,
+            [wanted.spec.versions[0].clone(), stored.spec.versions[1].clone()]
+        );
     }
 
     #[test]

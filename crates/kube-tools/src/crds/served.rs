@@ -90,12 +90,16 @@ async fn until_listed(
     name: &str,
     state: &mut String,
 ) -> Result<(), CrdError> {
-    let mut pause = FIRST_PAUSE;
+    let (mut pause, mut has_answered) = (FIRST_PAUSE, false);
     loop {
         *state = match missing_version(mapper, crd).await {
             Ok(None) => return Ok(()),
-            Ok(Some(version)) => format!("discovery does not list it in {version}"),
-            Err(error) if is_final(&error) => {
+            Ok(Some(version)) => {
+                has_answered = true;
+                format!("discovery does not list it in {version}")
+            }
+            // What was allowed before will be again.
+            Err(error) if is_final(&error) && !has_answered => {
                 return Err(CrdError::Discovery { name: name.to_owned(), error });
             }
             Err(error) => error.to_string(),

@@ -48,17 +48,18 @@ impl Readiness {
         }
     }
 
-    /// Judges an object that is gone, and was seen in this state so long ago. `None` if its end says nothing: it was deleted.
+    /// Judges an object that is gone: this was its last state, or `unseen` says for how long its states were not seen after this one. `None`
+    /// if its end says nothing: it was deleted.
     ///
     /// A [Job](https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/) with `ttlSecondsAfterFinished` is deleted when
     /// it has finished, with 0 at once.
-    pub(crate) fn of_gone(last: &DynamicObject, since: Duration) -> Option<Self> {
-        pods::gone_job(View::new(last), since)
+    pub(crate) fn of_gone(last: &DynamicObject, unseen: Option<Duration>) -> Option<Self> {
+        pods::gone_job(View::new(last), unseen)
     }
 
     /// Whether [`of_gone`](Self::of_gone) may judge it.
     pub(crate) fn tells_its_end(object: &DynamicObject) -> bool {
-        Self::of_gone(object, Duration::MAX).is_some()
+        Self::of_gone(object, Some(Duration::MAX)).is_some()
     }
 
     /// Why a restart of this workload replaces no pod by itself.

@@ -71,12 +71,13 @@ fn job_ttl(object: View<'_>) -> Option<u64> {
     }
 }
 
-/// The outcome of a job that is gone, which was seen in this state so long ago; `None` for what did not end by itself.
-pub(super) fn gone_job(object: View<'_>, since: Duration) -> Option<Readiness> {
+/// The outcome of a job that is gone. If its states after this one were not seen, it may have finished then, and must have been gone for
+/// its time to live; if they were seen, it was deleted before it had finished. `None` for what did not end by itself.
+pub(super) fn gone_job(object: View<'_>, unseen: Option<Duration>) -> Option<Readiness> {
     let ttl = job_ttl(object)?;
     job_outcome(object).or_else(|| {
         let message = "the job has finished and was deleted at once; whether it has failed is not known";
-        (since >= Duration::from_secs(ttl)).then(|| ready(message))
+        (unseen? >= Duration::from_secs(ttl)).then(|| ready(message))
     })
 }
 

@@ -127,6 +127,12 @@ pub(super) fn no_restart(object: View<'_>) -> Option<&'static str> {
             "a ReplicaSet replaces no pods when its template changes: expected the Deployment that owns it",
         );
     }
+    let partition = object.number("/spec/updateStrategy/rollingUpdate/partition").unwrap_or(0);
+    if partition > 0 && (1..=partition).contains(&object.number("/spec/replicas").unwrap_or(1)) {
+        return Some(
+            "its partition covers all replicas (spec.updateStrategy.rollingUpdate.partition): expected a smaller one",
+        );
+    }
     is_on_delete(object).then_some(
         "its update strategy is OnDelete, with which pods are replaced only when someone deletes them: expected RollingUpdate",
     )

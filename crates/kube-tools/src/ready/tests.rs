@@ -381,15 +381,20 @@ fn a_job_that_is_deleted_because_it_has_finished_has_its_outcome() {
     assert_eq!(state(json!(0), &failed), FAILED);
     assert_eq!(state(json!(0), &json!({ "active": 1 })), ReadyState::Terminating);
     assert_eq!(state(json!(null), &complete), ReadyState::Terminating);
-    let gone = |ttl: Value, status: &Value, seconds: u64| {
-        Readiness::of_gone(&job(ttl, false, status.clone()), std::time::Duration::from_secs(seconds))
-            .map(|readiness| readiness.state)
+    let gone = |ttl: Value, status: &Value, unseen: Option<u64>| {
+        let unseen = unseen.map(std::time::Duration::from_secs);
+        Readiness::of_gone(&job(ttl, false, status.clone()), unseen).map(|readiness| readiness.state)
     };
-    assert_eq!(gone(json!(0), &json!({ "active": 1 }), 0), Some(READY));
-    assert_eq!(gone(json!(60), &json!({ "active": 1 }), 59), None, "deleted by someone");
-    assert_eq!(gone(json!(60), &json!({ "active": 1 }), 60), Some(READY));
-    assert_eq!(gone(json!(60), &failed, 1), Some(FAILED));
-    assert_eq!(gone(json!(null), &complete, 600), None);
+    let active = json!({ "active": 1 });
+    assert_eq!(gone(json!(0), &active, Some(0)), Some(READY));
+    assert_eq!(gone(json!(60), &active, Some(59)), None, "deleted by someone");
+    assert_eq!(gone(json!(60), &active, Some(60)), Some(READY));
+    assert_eq!(gone(json!(60), &failed, Some(1)), Some(FAILED));
+    assert_eq!(gone(json!(null), &complete, Some(600)), None);
+    // Nothing was missed: someone has deleted it while it ran.
+    assert_eq!(gone(json!(0), &active, None), None);
+    assert_eq!(gone(json!(60), &complete, None), Some(READY));
+    assert_eq!(gone(json!(0), &failed, None), Some(FAILED));
 }
 
 /// Nothing in an object makes a rule panic: fields of the wrong type are read as missing.

@@ -68,7 +68,8 @@ pub enum WaitError {
     Ambiguous(WaitTarget),
 
     /// The change that was to be waited for was refused, or the object cannot be watched: at once where a repetition is useless
-    /// (forbidden, unknown kind), otherwise after 60 seconds without success.
+    /// (forbidden, unknown kind), otherwise after 60 seconds without success. What the server has allowed before is not useless: one that
+    /// starts refuses users until it has read their roles, and does not serve custom resources at first.
     #[error("{object}: {source}")]
     Request {
         /// The object.

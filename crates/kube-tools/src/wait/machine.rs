@@ -18,9 +18,37 @@ const MIN_WATCH_TIME: Duration = Duration::from_secs(1);
 pub(super) struct ObjectWatch {
     /// Where the next watch starts. Without it, the next request is a list.
     version: Option<String>,
-    failing_since: Option<Instant>,
+    /// Requests that the server has answered before: lists, and watches.
+    has_listed: bool,
+    has_watched: bool,
+    patience: Patience,
     /// When the watch started that has shown no event yet.
     silent_since: Option<Instant>,
+}
+
+/// For how long a request is sent again.
+#[derive(Debug, Default)]
+pub(super) struct Patience {
+    failing_since: Option<Instant>,
+}
+
+impl Patience {
+    pub(super) fn succeeded(&mut self) {
+        self.failing_since = None;
+    }
+
+    /// A request has failed. What was allowed before will be again: a server that starts refuses users until it has read their roles, and does
+    /// not serve custom resources at first; a token or a credential plugin may be late.
+    pub(super) fn failed(&mut self, error: &Error, allowed_before: bool, now: Instant) -> Reaction {
+        if ErrorClass::of(error).is_permanent() && !allowed_before {
+            return Reaction::GiveUp;
+        }
+        let since = *self.failing_since.get_or_insert(now);
+        match now.duration_since(since) >= MAX_FAILURE_TIME {
+            true => Reaction::GiveUp,
+            false => Reaction::Retry { after: error.retry_after() },
+        }
+    }
 }
 
 /// The next request.
@@ -33,8 +61,10 @@ pub(super) enum Next {
 /// What an event means.
 #[derive(Debug, PartialEq)]
 pub(super) enum Effect {
-    /// The state of the object has changed; `None` if it does not exist.
-    State(Option<Box<DynamicObject>>),
+    /// The object has changed.
+    State(Box<DynamicObject>),
+    /// The object was deleted in this state.
+    Deleted(Box<DynamicObject>),
     /// Go on with this watch.
     Continue,
     /// The watch is over, with an error of the server.
@@ -63,7 +93,8 @@ impl ObjectWatch {
     /// A list has succeeded; a server without versions has none.
     pub(super) fn listed(&mut self, version: Option<String>) {
         self.version = Some(version.unwrap_or_default());
-        self.failing_since = None;
+        self.has_listed = true;
+        self.patience.succeeded();
     }
 
     /// The next request is a list, for the present state.
@@ -73,6 +104,7 @@ impl ObjectWatch {
     }
 
     pub(super) fn watch_started(&mut self, now: Instant) {
+        self.has_watched = true;
         self.silent_since = Some(now);
     }
 
@@ -80,7 +112,7 @@ impl ObjectWatch {
     pub(super) fn watch_lasted(&mut self, now: Instant) -> bool {
         let lasted = self.silent_since.is_some_and(|since| now >= since + MIN_WATCH_TIME);
         if lasted {
-            self.failing_since = None;
+            self.patience.succeeded();
         }
         lasted
     }
@@ -90,12 +122,14 @@ impl ObjectWatch {
             WatchEvent::Error(status) => return Effect::Failed(status),
             WatchEvent::Bookmark(bookmark) => (Some(bookmark.metadata.resource_version), Effect::Continue),
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                (object.metadata.resource_version.clone(), Effect::State(Some(Box::new(object))))
+                (object.metadata.resource_version.clone(), Effect::State(Box::new(object)))
             }
-            WatchEvent::Deleted(object) => (object.metadata.resource_version, Effect::State(None)),
+            WatchEvent::Deleted(object) => {
+                (object.metadata.resource_version.clone(), Effect::Deleted(Box::new(object)))
+            }
         };
         self.version = version.or(self.version.take());
-        self.failing_since = None;
+        self.patience.succeeded();
         self.silent_since = None;
         effect
     }
@@ -111,20 +145,14 @@ impl ObjectWatch {
 
     /// A request or an open watch has failed.
     pub(super) fn failed(&mut self, error: &Error, now: Instant) -> Reaction {
-        match ErrorClass::of(error) {
-            ErrorClass::Expired | ErrorClass::ResourceVersionTooLarge | ErrorClass::NotFound => {
-                self.version = None;
-            }
-            class if class.is_permanent() => return Reaction::GiveUp,
-            _ => {}
+        let allowed_before = if self.version.is_some() { self.has_watched } else { self.has_listed };
+        let class = ErrorClass::of(error);
+        if class.invalidates_version() || class == ErrorClass::InvalidRequest {
+            self.version = None;
         }
         self.watch_lasted(now);
         self.silent_since = None;
-        let since = *self.failing_since.get_or_insert(now);
-        match now.duration_since(since) >= MAX_FAILURE_TIME {
-            true => Reaction::GiveUp,
-            false => Reaction::Retry { after: error.retry_after() },
-        }
+        self.patience.failed(error, allowed_before, now)
     }
 }
 
@@ -156,10 +184,10 @@ mod tests {
         let (mut machine, now) = (listed(), Instant::now());
         assert_eq!(machine.next(), watch("1"));
         machine.watch_started(now);
-        assert!(matches!(machine.event(WatchEvent::Modified(object("2"))), Effect::State(Some(_))));
+        assert!(matches!(machine.event(WatchEvent::Modified(object("2"))), Effect::State(_)));
         assert_eq!(machine.watch_ended(now), Reaction::Continue);
         assert_eq!(machine.next(), watch("2"));
-        assert_eq!(machine.event(WatchEvent::Deleted(object("3"))), Effect::State(None));
+        assert_eq!(machine.event(WatchEvent::Deleted(object("3"))), Effect::Deleted(Box::new(object("3"))));
         assert_eq!(machine.next(), watch("3"));
         let bookmark = serde_json::from_str(
             r#"{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"9"}}}"#,
@@ -193,7 +221,12 @@ mod tests {
     fn it_gives_up_at_once_where_it_is_useless_and_else_after_a_minute() {
         let now = Instant::now();
         for code in [400, 401, 403, 404, 405, 422] {
-            assert_eq!(listed().failed(&api_error(code), now), Reaction::GiveUp, "{code}");
+            assert_eq!(ObjectWatch::default().failed(&api_error(code), now), Reaction::GiveUp, "{code}");
+            assert_eq!(
+                listed().failed(&api_error(code), now),
+                Reaction::GiveUp,
+                "no watch has begun: {code}"
+            );
         }
         // Not the kind, but the namespace, which may be created.
         let absent = Status::failure("namespaces \"a\" not found", "NotFound").with_code(404).boxed();
@@ -210,6 +243,21 @@ mod tests {
             "it had succeeded"
         );
         assert_eq!(machine.failed(&api_error(500), now + minute * 2), Reaction::GiveUp);
+    }
+
+    /// A server that starts knows neither its roles nor its custom resources; a plugin for credentials fails once.
+    #[test]
+    fn what_was_allowed_before_will_be_again() {
+        let now = Instant::now();
+        let plugin = Error::Auth(kube_client::client::AuthError::UnrefreshableTokenResponse);
+        let errors = [400, 401, 403, 404, 405, 422].map(api_error).into_iter().chain([plugin]);
+        for error in errors {
+            let mut machine = listed();
+            machine.watch_started(now);
+            assert_eq!(machine.failed(&error, now), Reaction::Retry { after: None }, "{error}");
+            assert_eq!(machine.failed(&error, now), Reaction::Retry { after: None }, "{error}");
+            assert_eq!(machine.failed(&error, now + MAX_FAILURE_TIME), Reaction::GiveUp, "{error}");
+        }
     }
 
     /// Rolling restarts, and balancers that cut every connection after a while: each reconnect succeeds, and the object does not change.

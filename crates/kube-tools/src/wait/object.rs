@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream};
+use k8s_openapi::api::autoscaling::v1 as autoscaling;
 use kube_client::client::{Client, with_verb};
 use kube_client::{Api, Error};
 use kube_core::params::{GetParams, Patch, PatchParams};
@@ -11,11 +12,13 @@ use kube_core::util::Restart;
 use kube_core::{DynamicObject, Request, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::error::WaitError;
+use super::machine::{Patience, Reaction};
 use super::progress::ReadyJudge;
 use super::readiness::{outcome, progress, until_object_ready};
-use super::states::{ObjectState, object_states};
+use super::states::{Seen, backoff, pause, sights};
 use super::target::WaitTarget;
 use super::until::{first, until};
 use super::wait_for::WaitFor;
@@ -60,11 +63,9 @@ pub(crate) async fn scale_and_wait<K: Resource + Clone + DeserializeOwned>(
     let scale = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
     let result = api.patch_scale(name, &PatchParams::default(), &scale).await;
     result.map_err(|source| WaitError::Request { object: target.clone(), source })?;
-    let client = Client::from(api.clone());
-    let states = object_states(client, target.clone()).then(|state| with_scale(&api, &target, state));
     let mut judge = ReadyJudge::new(target.clone(), None);
-    let object = first(states, &target, timeout, |(state, scale)| {
-        let (readiness, object) = judge.judge(state)?;
+    let object = first(scaled(&api, &target), &target, timeout, |(seen, scale)| {
+        let (readiness, object) = judge.judge(seen)?;
         Ok(match (outcome(&target, &readiness), scale) {
             (None, _) => ControlFlow::Continue(readiness.message),
             (Some(result), None) => result.map(|()| ControlFlow::Break(object))?,
@@ -74,30 +75,67 @@ pub(crate) async fn scale_and_wait<K: Resource + Clone + DeserializeOwned>(
     typed(&target, *object.await?)
 }
 
-/// The state, and what its scale still waits for: a controller counts the replicas that it has before all others are gone.
-async fn with_scale<K: Resource + Clone + DeserializeOwned>(
+/// The states, each with what its scale still waits for.
+fn scaled<K: Resource + Clone + DeserializeOwned>(
     api: &Api<K>,
     target: &WaitTarget,
-    state: ObjectState,
-) -> Result<(Option<Box<DynamicObject>>, Option<String>), WaitError> {
-    let state = state?;
-    let Some(object) = state.as_deref().filter(|object| Readiness::of_dynamic(object).is_ready()) else {
-        return Ok((state, None));
-    };
-    let scale = api.get_scale(target.name()).await;
-    let scale = scale.map_err(|source| WaitError::Request { object: target.clone(), source })?;
-    let wanted = scale.spec.and_then(|spec| spec.replicas).unwrap_or(0);
-    let present = scale.status.map_or(0, |status| status.replicas);
-    let version = scale.metadata.resource_version;
-    let unsettled = if present != wanted {
-        Some(format!("there are {present} replicas, {wanted} are wanted"))
-    } else if version.is_some() && version != object.metadata.resource_version {
-        // The next state is on its way.
-        Some("its replicas have just changed".to_owned())
-    } else {
-        None
-    };
-    Ok((state, unsettled))
+) -> impl Stream<Item = Result<(Seen, Option<String>), WaitError>> + Send {
+    let states = Box::pin(sights(Client::from(api.clone()), target.clone()));
+    let scale = Scale { api: api.clone(), target: target.clone(), was_read: false };
+    stream::unfold((states, scale), async |(mut states, mut scale)| {
+        let seen = states.next().await?;
+        let unsettled = match &seen {
+            Ok(Seen::Is(object)) if Readiness::of_dynamic(object).is_ready() => scale.unsettled(object).await,
+            _ => Ok(None),
+        };
+        let next = seen.and_then(|seen| Ok((seen, unsettled?)));
+        Some((next, (states, scale)))
+    })
+}
+
+/// The scale of an object.
+struct Scale<K> {
+    api: Api<K>,
+    target: WaitTarget,
+    was_read: bool,
+}
+
+impl<K: Resource + Clone + DeserializeOwned> Scale<K> {
+    /// What the scale still waits for: a controller counts the replicas that it has before all others are gone.
+    async fn unsettled(&mut self, object: &DynamicObject) -> Result<Option<String>, WaitError> {
+        let scale = self.read().await?;
+        let wanted = scale.spec.and_then(|spec| spec.replicas).unwrap_or(0);
+        let present = scale.status.map_or(0, |status| status.replicas);
+        let version = scale.metadata.resource_version;
+        Ok(if present != wanted {
+            Some(format!("there are {present} replicas, {wanted} are wanted"))
+        } else if version.is_some() && version != object.metadata.resource_version {
+            // The next state is on its way.
+            Some("its replicas have just changed".to_owned())
+        } else {
+            None
+        })
+    }
+
+    /// Reads it, with the patience of the watch.
+    async fn read(&mut self) -> Result<autoscaling::Scale, WaitError> {
+        let (mut patience, mut backoff) = (Patience::default(), backoff());
+        loop {
+            let source = match self.api.get_scale(self.target.name()).await {
+                Ok(scale) => {
+                    self.was_read = true;
+                    return Ok(scale);
+                }
+                Err(source) => source,
+            };
+            let reaction = patience.failed(&source, self.was_read, Instant::now());
+            if reaction == Reaction::GiveUp {
+                return Err(WaitError::Request { object: self.target.clone(), source });
+            }
+            tracing::debug!(object = %self.target, error = %source, "its scale cannot be read; waiting continues");
+            pause(&mut backoff, &reaction).await;
+        }
+    }
 }
 
 pub(crate) async fn restart_and_wait<K: Restart + Resource + DeserializeOwned>(

@@ -5,7 +5,7 @@ use kube_core::DynamicObject;
 use tokio::time::Instant;
 
 use super::error::WaitError;
-use super::states::ObjectStates;
+use super::states::{ObjectStates, Seen};
 use super::target::WaitTarget;
 use super::until::gone;
 use crate::ready::{Readiness, ReadyState};
@@ -14,7 +14,7 @@ use crate::ready::{Readiness, ReadyState};
 pub(super) struct ReadyJudge {
     target: WaitTarget,
     existed: bool,
-    /// The last state of an object whose end says that it is ready, and when it was seen.
+    /// The last state of an object whose end may say that it is ready, and when it was seen.
     last: Option<(Box<DynamicObject>, Instant)>,
 }
 
@@ -25,25 +25,27 @@ impl ReadyJudge {
     }
 
     /// The readiness, and the object that was judged.
-    pub(super) fn judge(
-        &mut self,
-        state: Option<Box<DynamicObject>>,
-    ) -> Result<(Readiness, Box<DynamicObject>), WaitError> {
-        match state {
-            Some(object) => {
+    pub(super) fn judge(&mut self, seen: Seen) -> Result<(Readiness, Box<DynamicObject>), WaitError> {
+        let end = match seen {
+            Seen::Is(object) => {
                 self.existed = true;
                 if Readiness::tells_its_end(&object) {
                     self.last = Some((object.clone(), Instant::now()));
                 }
-                Ok((Readiness::of_dynamic(&object), object))
+                return Ok((Readiness::of_dynamic(&object), object));
             }
-            None => {
-                let ended = self.last.take().and_then(|(last, seen)| {
-                    Readiness::of_gone(&last, seen.elapsed()).map(|readiness| (readiness, last))
-                });
-                ended.ok_or_else(|| gone(&self.target, self.existed))
+            // Its last state says whether it had finished: all before it were seen.
+            Seen::Deleted(object) => {
+                self.existed = true;
+                Readiness::of_gone(&object, None).map(|readiness| (readiness, object))
             }
-        }
+            // It may have finished since it was seen or watched, if that is so long ago.
+            Seen::Absent { watched_until } => self.last.take().and_then(|(last, seen)| {
+                let unseen = watched_until.map_or(seen, |until| until.max(seen)).elapsed();
+                Readiness::of_gone(&last, Some(unseen)).map(|readiness| (readiness, last))
+            }),
+        };
+        end.ok_or_else(|| gone(&self.target, self.existed))
     }
 }
 
@@ -86,8 +88,8 @@ impl ReadyWatch {
     /// The next readiness, or `None` if there is none until then.
     pub(super) async fn next(&mut self, until: Option<Instant>) -> Option<Result<Readiness, WaitError>> {
         loop {
-            let state = self.states.next(until).await?;
-            let readiness = match state.and_then(|state| self.judge.judge(state)) {
+            let seen = self.states.next(until).await?;
+            let readiness = match seen.and_then(|seen| self.judge.judge(seen)) {
                 Ok((readiness, _)) => readiness,
                 Err(err) => return Some(Err(err)),
             };

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::error::{NotReady, WaitError};
 use super::progress::{ReadyJudge, ReadyWatch, is_final};
 use super::rotation::Rotation;
-use super::states::object_states;
+use super::states::sights;
 use super::target::WaitTarget;
 use super::until::first;
 use crate::ready::{Readiness, ReadyState};
@@ -193,8 +193,8 @@ pub(crate) async fn until_object_ready(
     timeout: Duration,
 ) -> Result<Box<DynamicObject>, WaitError> {
     let mut judge = ReadyJudge::new(target.clone(), None);
-    first(object_states(client, target.clone()), target, timeout, |state| {
-        let (readiness, object) = judge.judge(state)?;
+    first(sights(client, target.clone()), target, timeout, |seen| {
+        let (readiness, object) = judge.judge(seen)?;
         Ok(match outcome(target, &readiness) {
             Some(result) => result.map(|()| ControlFlow::Break(object))?,
             None => ControlFlow::Continue(readiness.message),

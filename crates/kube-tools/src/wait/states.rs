@@ -22,15 +22,44 @@ const JITTER: f64 = 0.5;
 /// A state of an object, `None` if it does not exist, or why it is not known.
 pub(crate) type ObjectState = Result<Option<Box<DynamicObject>>, WaitError>;
 
+/// What is known of an object.
+#[derive(Debug)]
+pub(super) enum Seen {
+    Is(Box<DynamicObject>),
+    /// It was deleted in this state, after all others were seen.
+    Deleted(Box<DynamicObject>),
+    /// It is not there. It was not watched since then, if it was at all.
+    Absent {
+        watched_until: Option<Instant>,
+    },
+}
+
+impl Seen {
+    fn object(self) -> Option<Box<DynamicObject>> {
+        match self {
+            Self::Is(object) => Some(object),
+            Self::Deleted(_) | Self::Absent { .. } => None,
+        }
+    }
+}
+
 /// The states of an object: the present one, then one after each change. It ends only after an error.
 ///
 /// Dropping it ends the watch.
 pub(crate) fn object_states(client: Client, target: WaitTarget) -> impl Stream<Item = ObjectState> + Send {
+    sights(client, target).map(|seen| seen.map(Seen::object))
+}
+
+/// As [`object_states`], with the ends of objects.
+pub(super) fn sights(
+    client: Client,
+    target: WaitTarget,
+) -> impl Stream<Item = Result<Seen, WaitError>> + Send {
     stream::unfold(Some(ObjectStates::new(client, target)), async |states| {
         let mut states = states?;
-        let state = states.next(None).await.expect("invariant: only a deadline ends the waiting for a state");
-        let goes_on = state.is_ok();
-        Some((state, goes_on.then_some(states)))
+        let seen = states.next(None).await.expect("invariant: only a deadline ends the waiting for a state");
+        let goes_on = seen.is_ok();
+        Some((seen, goes_on.then_some(states)))
     })
 }
 
@@ -43,12 +72,15 @@ pub(super) struct ObjectStates {
     machine: ObjectWatch,
     /// The open watch.
     events: Option<Events>,
+    /// When the last watch ended.
+    watched_until: Option<Instant>,
     backoff: ExponentialBackoff,
 }
 
 impl ObjectStates {
     pub(super) fn new(client: Client, target: WaitTarget) -> Self {
-        Self { client, target, machine: ObjectWatch::default(), events: None, backoff: backoff() }
+        let machine = ObjectWatch::default();
+        Self { client, target, machine, events: None, watched_until: None, backoff: backoff() }
     }
 
     pub(super) fn target(&self) -> &WaitTarget {
@@ -57,24 +89,34 @@ impl ObjectStates {
 
     /// Closes the watch. The next one goes on where it was.
     pub(super) fn park(&mut self) {
-        self.events = None;
+        self.close();
     }
 
     /// The next state is the present one.
     pub(super) fn look_again(&mut self) {
-        self.events = None;
+        self.close();
         self.machine.forget();
     }
 
+    fn close(&mut self) {
+        if self.events.take().is_some() {
+            self.watched_until = Some(Instant::now());
+        }
+    }
+
     /// The next state, or `None` if none comes until then; requests are not cut off. After an error there is no other state.
-    pub(super) async fn next(&mut self, until: Option<Instant>) -> Option<ObjectState> {
+    pub(super) async fn next(&mut self, until: Option<Instant>) -> Option<Result<Seen, WaitError>> {
         loop {
             let result = match &mut self.events {
                 Some(events) => match before(until, events.next()).await? {
                     Some(Ok(event)) => match self.machine.event(event) {
-                        Effect::State(state) => {
+                        Effect::State(object) => {
                             self.backoff = backoff();
-                            return Some(Ok(state));
+                            return Some(Ok(Seen::Is(object)));
+                        }
+                        Effect::Deleted(object) => {
+                            self.backoff = backoff();
+                            return Some(Ok(Seen::Deleted(object)));
                         }
                         Effect::Continue => continue,
                         Effect::Failed(status) => Err(Error::Api(status)),
@@ -83,7 +125,7 @@ impl ObjectStates {
                     None => {
                         self.watch_over();
                         let reaction = self.machine.watch_ended(Instant::now());
-                        self.pause(&reaction).await;
+                        pause(&mut self.backoff, &reaction).await;
                         continue;
                     }
                 },
@@ -102,33 +144,28 @@ impl ObjectStates {
                     return Some(Err(WaitError::Request { object: self.target.clone(), source: err }));
                 }
                 tracing::debug!(object = %self.target, error = %err, "the watch failed; waiting continues");
-                self.pause(&reaction).await;
+                pause(&mut self.backoff, &reaction).await;
             }
         }
     }
 
     fn watch_over(&mut self) {
-        self.events = None;
+        self.close();
         if self.machine.watch_lasted(Instant::now()) {
             self.backoff = backoff();
         }
     }
 
-    async fn pause(&mut self, reaction: &Reaction) {
-        match reaction {
-            Reaction::Retry { after: Some(time) } => tokio::time::sleep(*time).await,
-            Reaction::Retry { after: None } => self.backoff.next_backoff().await,
-            Reaction::Continue | Reaction::GiveUp => {}
-        }
-    }
-
-    async fn list(&mut self) -> Result<ObjectState, Error> {
+    async fn list(&mut self) -> Result<Result<Seen, WaitError>, Error> {
         let lp = ListParams::default().fields(&self.selector());
         let request = with_verb("list", self.target.request().list(&lp))?;
         let mut list = self.client.request_list::<DynamicObject>(request).await?;
         self.machine.listed(list.metadata.resource_version.take());
         Ok(match list.items.len() {
-            0 | 1 => Ok(list.items.pop().map(Box::new)),
+            0 | 1 => Ok(match list.items.pop() {
+                Some(object) => Seen::Is(Box::new(object)),
+                None => Seen::Absent { watched_until: self.watched_until },
+            }),
             _ => Err(WaitError::Ambiguous(self.target.clone())),
         })
     }
@@ -154,7 +191,16 @@ async fn before<T>(until: Option<Instant>, future: impl Future<Output = T>) -> O
     }
 }
 
-fn backoff() -> ExponentialBackoff {
+/// Waits before the next request.
+pub(super) async fn pause(backoff: &mut ExponentialBackoff, reaction: &Reaction) {
+    match reaction {
+        Reaction::Retry { after: Some(time) } => tokio::time::sleep(*time).await,
+        Reaction::Retry { after: None } => backoff.next_backoff().await,
+        Reaction::Continue | Reaction::GiveUp => {}
+    }
+}
+
+pub(super) fn backoff() -> ExponentialBackoff {
     let maker = ExponentialBackoffMaker::new(MIN_BACKOFF, MAX_BACKOFF, JITTER, HasherRng::new());
     maker.expect("invariant: the constants are in order").make_backoff()
 }

@@ -33,8 +33,8 @@ pub(super) fn compose(text: &str, mut found: impl FnMut(Document)) -> Result<(),
                 found(document);
             }
         });
-        let Err(Stop { fault, repaired }) = read else { return Ok(()) };
-        read_again += text.len();
+        let Err(Stop { fault, repaired, at }) = read else { return Ok(()) };
+        read_again += at;
         match repaired {
             Some(repaired) if read_again < MAX_READ_AGAIN => text = Cow::Owned(repaired),
             _ => return Err(fault),
@@ -44,6 +44,8 @@ pub(super) fn compose(text: &str, mut found: impl FnMut(Document)) -> Result<(),
 
 struct Stop {
     fault: Fault,
+    /// The bytes that were read until then.
+    at: usize,
     /// A text that says the same, and does not stop the parser there.
     repaired: Option<String>,
 }
@@ -58,10 +60,11 @@ fn compose_once(text: &str, mut found: impl FnMut(Document)) -> Result<(), Stop>
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|err| Stop {
             repaired: repaired(text, &err, composer.is_in_brackets()),
+            at: err.marker().byte_offset().unwrap_or(text.len()),
             fault: Fault { line: err.marker().line(), reason: err.info() },
         })?;
         let line = span.start.line();
-        let stop = |reason| Stop { repaired: None, fault: Fault { line, reason } };
+        let stop = |reason| Stop { repaired: None, at: 0, fault: Fault { line, reason } };
         composer.on(event, line).map_err(stop)?.into_iter().for_each(&mut found);
     }
     Ok(())
@@ -321,7 +324,23 @@ fn within_depth(depth: usize) -> Result<(), String> {
 const MAX_DEPTH: usize = 128;
 const MAX_VALUES: usize = 10_000_000;
 const MAX_COPIED: usize = 64 * 1024 * 1024;
-/// The bytes of text that may be read again after repairs.
-const MAX_READ_AGAIN: usize = 16 * 1024 * 1024;
+/// The bytes of text that may be read again after repairs, each of which reads again what is before it: some two seconds. That is 512 repairs
+/// spread over a file of 512 KiB.
+const MAX_READ_AGAIN: usize = 128 * 1024 * 1024;
 /// The bytes of a value without its text, roughly.
 const VALUE: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Comments without a space before them, as in some generated files.
+    #[test]
+    fn a_large_file_may_need_many_repairs() {
+        let long = "x".repeat(8 * 1024);
+        let text: String = (0..64).map(|n| format!("a{n}: \"b\"#c\nlong{n}: {long}\n")).collect();
+        let mut values = Vec::new();
+        compose(&text, |(value, _)| values.push(value)).unwrap();
+        assert_eq!((values.len(), &values[0]["a63"]), (1, &Value::from("b")));
+    }
+}

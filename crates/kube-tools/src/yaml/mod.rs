@@ -31,8 +31,8 @@
 // From text to objects: `files` finds files, `text` reads documents, of YAML by `compose`,
 // `scalar` and `repair`, of JSON by `unique_keys`; `document` takes `objects` from them, each with its
 // `source`; `id` says which is meant, `error` what cannot be read.
-// From objects to the cluster: `applier` has its `settings`, and a `run` of it `resolve`s each object, `write`s or `delete`s it (in a
-// `new_namespace` with patience), waits for definitions (`establish`) and for `unready` objects, and prunes
+// From objects to the cluster: `applier` has its `settings`, and a `run` of it `resolve`s each object, `write`s or `delete`s it when it has
+// one of the `places` (in a `new_namespace` with patience), waits for definitions (`establish`) and for `unready` objects, and prunes
 // (`prune`). `progress` is what it tells meanwhile; `written`, `pruned` and `result` are parts of its `report`.
 // Comparing: `comparable` leaves out what servers write, `serialize` writes YAML, `diff` prints what changes.
 
@@ -55,6 +55,7 @@ mod applier;
 mod delete;
 mod establish;
 mod new_namespace;
+mod places;
 mod progress;
 mod prune;
 mod resolve;

@@ -1,4 +1,4 @@
-//! Objects in a namespace that the same run creates.
+//! Objects in a namespace that is new: the same run creates it, or an earlier one has just created it.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -6,6 +6,7 @@ use std::time::Duration;
 use kube_client::error::Error;
 use tokio::time::{Instant, sleep};
 
+use super::places::Places;
 use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome, ObjectResult};
 use super::settings::Settings;
@@ -39,12 +40,18 @@ pub(super) fn created_namespace(result: &ObjectResult) -> Option<String> {
     (is_namespace && matches!(result.outcome, ObjectOutcome::Created)).then(|| result.id.name.clone())
 }
 
-/// Writes an object of a new namespace, again as long as its ServiceAccount is missing.
-pub(super) async fn write_in_new_namespace(settings: &Settings, target: &Target, verb: &Verb) -> Written {
+/// Writes an object; again, as long as it is refused because its namespace is so new that it has no ServiceAccount.
+pub(super) async fn write_patiently(
+    settings: &Settings,
+    places: &Places,
+    target: &Target,
+    verb: &Verb,
+    is_new: bool,
+) -> Written {
     let (until, mut pause) = (Instant::now() + LIMIT, FIRST_PAUSE);
     loop {
-        let written = write(settings, target, verb).await;
-        if !lacks_service_account(&written) || Instant::now() + pause > until {
+        let written = write(settings, places, target, verb).await;
+        if !lacks_service_account(&written, target, is_new) || Instant::now() + pause > until {
             return written;
         }
         sleep(pause).await;
@@ -52,10 +59,16 @@ pub(super) async fn write_in_new_namespace(settings: &Settings, target: &Target,
     }
 }
 
-/// Only the text of the server tells it from other refusals.
-fn lacks_service_account(written: &Written) -> bool {
+/// Only the text of the server tells it from other refusals. Every namespace gets the ServiceAccount `default`, so one that lacks it is new,
+/// whoever has created it.
+fn lacks_service_account(written: &Written, target: &Target, is_new: bool) -> bool {
     let ObjectOutcome::Failed(ObjectError::Request(Error::Api(status))) = &written.outcome else {
         return false;
     };
-    status.is_forbidden() && status.message.contains("error looking up service account")
+    let lacks = |account: &str| {
+        status.is_forbidden()
+            && status.message.contains(&format!("error looking up service account {account}"))
+    };
+    let namespace = target.id.namespace.as_deref().unwrap_or_default();
+    lacks(&format!("{namespace}/default:")) || is_new && lacks("")
 }

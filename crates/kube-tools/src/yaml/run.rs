@@ -5,18 +5,20 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use futures::channel::mpsc::unbounded;
 use futures::future::{BoxFuture, join_all, ready};
-use futures::stream::{BoxStream, select};
-use futures::{FutureExt, Stream, StreamExt, stream};
+use futures::stream::{BoxStream, FuturesOrdered, select};
+use futures::{FutureExt, Stream, StreamExt};
 use kube_client::discovery::RestMapperError;
 use kube_core::GroupVersionKind;
 
 use super::establish::{WrittenCrd, defines, establish, is_served};
 use super::id::{ObjectId, kind_of};
-use super::new_namespace::{NewNamespaces, created_namespace, write_in_new_namespace};
+use super::new_namespace::{NewNamespaces, created_namespace, write_patiently};
 use super::objects::{Entry, Objects};
+use super::places::Places;
 use super::progress::{Progress, Reporter};
 use super::prune::{self, Pruning};
 use super::report::Report;
@@ -25,7 +27,7 @@ use super::result::{ObjectError, ObjectOutcome, ObjectResult};
 use super::settings::Settings;
 use super::source::Source;
 use super::unready::Unready;
-use super::write::{Verb, write};
+use super::write::Verb;
 use super::written::Written;
 use crate::crds::CrdError;
 use crate::kind_order::{is_crd, position};
@@ -59,8 +61,13 @@ pub struct Run {
 impl Run {
     pub(super) fn new(settings: &Settings, objects: &Objects, verb: Verb) -> Self {
         let (sender, progress) = unbounded();
+        let mut settings = settings.clone();
+        if verb.is_delete() || settings.apply_set.is_some() {
+            // A kind that was missing a moment ago may be served by now: what is not deleted or recorded for want of it stays for ever.
+            settings.mapper = settings.mapper.miss_interval(Duration::ZERO);
+        }
         let work = Work {
-            settings: settings.clone(),
+            settings,
             reporter: Reporter::new(sender, objects.len()),
             verb,
             crds: Vec::new(),
@@ -177,13 +184,12 @@ impl Work {
             planned.push((entry, target));
         }
         let (settings, verb, new_namespaces) = (&self.settings, &self.verb, &self.new_namespaces);
+        let places = &Places::new(settings.concurrency);
         let writes = planned.into_iter().map(|(entry, target)| async move {
             let (id, resource, written) = match target {
                 Ok(target) => {
-                    let written = match new_namespaces.of(&target) {
-                        Some(_) => write_in_new_namespace(settings, &target, verb).await,
-                        None => write(settings, &target, verb).await,
-                    };
+                    let is_new = new_namespaces.of(&target).is_some();
+                    let written = write_patiently(settings, places, &target, verb, is_new).await;
                     (target.id.completed(written.after.as_ref()), Some(target.resource), written)
                 }
                 Err(outcome) => (ObjectId::of(&entry.object), None, Written::without_object(outcome)),
@@ -198,7 +204,7 @@ impl Work {
                 after: written.after.map(Box::new),
             }
         });
-        let mut results = stream::iter(writes).buffered(settings.concurrency);
+        let mut results: FuturesOrdered<_> = writes.collect();
         let mut created = Vec::new();
         while let Some(result) = results.next().await {
             self.crds.extend(written_crd(&result));

@@ -5,7 +5,8 @@ use kube_core::DynamicObject;
 use kube_core::params::{DeleteParams, Patch, PatchParams, PostParams, ValidationDirective};
 
 use super::comparable::comparable;
-use super::delete::delete;
+use super::delete::{await_deletion, request_deletion};
+use super::places::Places;
 use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
@@ -34,11 +35,18 @@ impl Verb {
     }
 }
 
-pub(super) async fn write(settings: &Settings, target: &Target, verb: &Verb) -> Written {
+pub(super) async fn write(settings: &Settings, places: &Places, target: &Target, verb: &Verb) -> Written {
+    let place = places.to_write().await;
     let written = match verb {
         Verb::Apply(params) => apply(target, params).await,
         Verb::Create(params) => create(target, params).await,
-        Verb::Delete(params) => delete(settings, target, params).await,
+        Verb::Delete(params) => match request_deletion(settings, target, params).await {
+            Ok(requested) => {
+                drop(place);
+                await_deletion(settings, places, target, params, requested).await
+            }
+            Err(err) => Err(err),
+        },
     };
     written.unwrap_or_else(|err| Written::without_object(ObjectOutcome::Failed(err)))
 }

@@ -251,6 +251,47 @@ async fn a_run_that_is_overtaken_while_it_deletes_stops() {
     assert_eq!(names(&client).await.len(), 12);
 }
 
+/// What was listed may have changed when its turn comes: someone takes an object out of the set, a later run applies another one.
+#[tokio::test]
+async fn a_member_that_was_changed_since_it_was_listed_is_looked_at_again() {
+    let (client, server) = in_process();
+    let many: Vec<_> = (0..20).map(|at| format!("map-{at:02}")).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let patch = async |name: &str, patch: serde_json::Value| {
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+    };
+    let while_deleting = async |newer: bool| {
+        apply(&client, &set(), maps(&many)).await.unwrap();
+        let mut of_older = maps(&["map-00"]);
+        let older = set().begin(&client, &mut of_older).await.unwrap();
+        let applied = [apply_one(&client, &of_older[0].0, &of_older[0].1).await];
+        let slow = server
+            .fault(Match::delete::<ConfigMap>().name("map-01"), Fault::Delay(Duration::from_secs(3600)));
+        let others = async {
+            while slow.hits() == 0 {
+                tokio::task::yield_now().await;
+            }
+            patch("map-15", json!({ "metadata": { "labels": { "applyset.kubernetes.io/part-of": null } } }))
+                .await;
+            patch("map-16", json!({ "data": { "a": "b" } })).await;
+            if newer {
+                drop(set().begin(&client, &mut maps(&many)).await.unwrap());
+                patch("map-01", json!({ "data": { "applied": "by the newer run" } })).await;
+            }
+            slow.remove();
+            server.advance(Duration::from_secs(3600));
+        };
+        let (result, ()) = futures::join!(older.finish(&applied), others);
+        result
+    };
+    while_deleting(false).await.unwrap();
+    assert_eq!(names(&client).await, ["map-00", "map-15"], "map-16 is still in the set");
+    let err = while_deleting(true).await.unwrap_err().to_string();
+    assert!(err.ends_with("this run has deleted 7 objects, and gives up"), "{err}");
+    assert_eq!(names(&client).await.len(), 13, "map-01 is that of the newer run");
+}
+
 /// Someone who labels the parent is no run.
 #[tokio::test]
 async fn an_edit_of_the_parent_does_not_end_a_run() {

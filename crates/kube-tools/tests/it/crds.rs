@@ -106,6 +106,54 @@ async fn an_older_release_takes_nothing_from_a_newer_definition() {
     assert_eq!(versions(&after), [("v1", true, false), ("v2", true, true), ("v1beta1", true, false)]);
 }
 
+/// With the storage version, and with a field alone: by the stored definition, nothing else tells that the release is older.
+#[tokio::test]
+async fn a_release_that_knows_all_versions_moves_no_storage_version_back_and_removes_no_field() {
+    let (client, _server) = in_process();
+    let release = |storage: &str, fields: &[&str]| {
+        let mut crd = crd("pages", "Page", &["v1", "v2"]);
+        let properties: serde_json::Map<_, _> =
+            fields.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+        let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": properties } });
+        for version in &mut crd.spec.versions {
+            version.storage = version.name == storage;
+            version.schema = serde_json::from_value(schema.clone()).unwrap();
+        }
+        crd
+    };
+    let before = install(&client, "pages", [release("v2", &["a", "b"])]).await.unwrap().remove(0);
+    assert!(!before.only_added_to && before.kept_fields.is_empty());
+    let after = install(&client, "pages", [release("v1", &["a"])]).await.unwrap().remove(0);
+    assert_eq!((&after.crd.spec, after.only_added_to), (&before.crd.spec, true));
+    let after = install(&client, "pages", [release("v2", &["a"])]).await.unwrap().remove(0);
+    assert_eq!((&after.crd.spec, after.only_added_to), (&before.crd.spec, false));
+    assert_eq!(after.kept_fields, ["v1 b", "v2 b"]);
+}
+
+/// Both programs read that there is none, as when two replicas start on an empty cluster.
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_another_program_has_created_meanwhile_is_not_overwritten() {
+    let (client, server) = in_process();
+    install(&client, "pages", [crd("pages", "Page", &["v1", "v2"])]).await.unwrap();
+    let missing = FaultResponse::status(404, "NotFound").body(r#"{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+        "reason": "NotFound", "message": "customresourcedefinitions.apiextensions.k8s.io \"pages.example.com\" not found"}"#);
+    server.fault(Match::get::<CustomResourceDefinition>().times(1), missing);
+    let after = install(&client, "pages", [crd("pages", "Page", &["v1"])]).await.unwrap().remove(0);
+    assert_eq!(versions(&after.crd), [("v1", true, false), ("v2", true, true)]);
+    assert!(after.only_added_to);
+}
+
+/// What a create has written is owned as if it were applied, so a later release may remove it.
+#[tokio::test]
+async fn what_is_created_is_owned_by_the_apply() {
+    let (client, _server) = in_process();
+    let mut labelled = crd("pages", "Page", &["v1"]);
+    labelled.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
+    install(&client, "pages", [labelled]).await.unwrap();
+    let after = install(&client, "pages", [crd("pages", "Page", &["v1"])]).await.unwrap().remove(0).crd;
+    assert!(after.labels().is_empty(), "{:?}", after.metadata.managed_fields);
+}
+
 #[tokio::test]
 async fn what_others_have_set_stays() {
     let (client, _server) = in_process();
@@ -178,6 +226,16 @@ async fn a_refused_discovery_is_an_error_at_once() {
     let error = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap_err();
     assert!(matches!(&error.failed[..], [CrdError::Discovery { .. }]), "{error}");
     assert!(kube_client::error::status_of(&error.failed[0]).is_some_and(|status| status.code == 403));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_discovery_that_is_refused_later_is_an_outage() {
+    let (client, server) = in_process();
+    server.fault(discovery().times(2), no_groups());
+    // The first rule takes the requests that it matches.
+    let refused = server.fault(discovery().times(3), FaultResponse::status(403, "Forbidden"));
+    install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
+    assert!(refused.hits() > 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -118,6 +118,17 @@ async fn broken_connections_expired_versions_and_refusals_are_survived() {
         },
     )
     .await;
+}
+
+/// A server that starts refuses users until it has read their roles, and does not know custom resources at first.
+#[tokio::test(start_paused = true)]
+async fn what_was_watched_before_is_watched_again_after_a_refusal() {
+    for (code, reason) in [(401, "Unauthorized"), (403, "Forbidden"), (404, "NotFound")] {
+        let refused = |server: &ApiServer| {
+            vec![server.fault(Match::watch::<Deployment>().from_nth(2).times(2), Fault::status(code, reason))]
+        };
+        survives(refused, ApiServer::end_watches).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -381,8 +392,16 @@ async fn a_restart_that_replaces_no_pod_is_refused_before_it_changes_anything() 
         "updateStrategy": { "type": "OnDelete" }, "selector": { "matchLabels": labels },
         "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
     sets.create(&PostParams::default(), &serde_json::from_value(set).unwrap()).await.unwrap();
+    let stateful: Api<StatefulSet> = Api::default_namespaced(sets.clone().into_client());
+    let staged = json!({ "metadata": { "name": "s" }, "spec": { "replicas": 3, "serviceName": "s",
+        "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "partition": 3 } },
+        "selector": { "matchLabels": labels },
+        "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
+    stateful.create(&PostParams::default(), &serde_json::from_value(staged).unwrap()).await.unwrap();
     let before = server.snapshot();
     let started = Instant::now();
+    let err = stateful.restart_and_wait("s", MINUTE).await.unwrap_err().to_string();
+    assert!(err.contains("its partition covers all replicas"), "{err}");
     let err = deployments.restart_and_wait("web", MINUTE).await.unwrap_err().to_string();
     assert!(
         err.starts_with(
@@ -429,9 +448,30 @@ async fn a_scale_down_is_waited_for() {
     assert!(err.ends_with("there are 1 replicas, 0 are wanted"), "{err}");
 }
 
-/// It is deleted as soon as it has finished.
+/// The scale is read after each event, that is in the middle of every scale-down.
 #[tokio::test(start_paused = true)]
-async fn a_job_without_time_to_live_that_is_gone_has_finished() {
+async fn a_scale_that_cannot_be_read_for_a_moment_does_not_end_the_wait() {
+    let (client, server) = {
+        let builder =
+            ApiServer::builder().with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
+        let server = builder.service().unwrap();
+        (Client::new(server.clone(), "default"), server)
+    };
+    let deployments: Api<Deployment> = Api::default_namespaced(client);
+    deployments.create(&PostParams::default(), &web(2)).await.unwrap();
+    deployments.wait_ready("web", MINUTE).await.unwrap();
+    let scales = Match::get::<Deployment>().subresource("scale");
+    let failing = server.fault(scales.clone().times(3), Fault::status(500, "InternalError"));
+    deployments.scale_and_wait("web", 1, MINUTE).await.unwrap();
+    assert_eq!(failing.hits(), 3);
+    server.fault(scales, Fault::status(403, "Forbidden"));
+    let err = deployments.scale_and_wait("web", 2, MINUTE).await.unwrap_err();
+    assert!(matches!(err, WaitError::Request { .. }), "{err}");
+}
+
+/// It is deleted as soon as it has finished: its last state says that it has, unless nobody saw it.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_gone_has_finished_unless_it_was_deleted_before_that() {
     let (client, server) = in_process();
     let jobs: Api<Job> = Api::default_namespaced(client.clone());
     let job = |ttl: u32| {
@@ -447,12 +487,28 @@ async fn a_job_without_time_to_live_that_is_gone_has_finished() {
         tokio::time::sleep(Duration::from_secs(5)).await;
         jobs.delete("j", &DeleteParams::background()).await.unwrap();
     };
+    let has = |type_: &str| {
+        let conditions =
+            ["SuccessCriteriaMet", "FailureTarget"].map(|it| json!({ "type": it, "status": "True" }));
+        let target = conditions[usize::from(type_ == "Failed")].clone();
+        Patch::Merge(json!({ "status": { "conditions": [target, { "type": type_, "status": "True" }],
+            "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:01Z" } }))
+    };
+    // The last state is that of the deletion, in one event.
     create(0).await;
-    let (finished, ()) = futures::join!(jobs.wait_ready("j", MINUTE), gone());
+    let finish = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        jobs.patch_status("j", &PatchParams::default(), &has("Complete")).await.unwrap();
+        jobs.delete("j", &DeleteParams::background()).await.unwrap();
+    };
+    let (finished, ()) = futures::join!(jobs.wait_ready("j", MINUTE), finish);
     finished.unwrap();
-    create(3600).await;
-    let (deleted, ()) = futures::join!(jobs.wait_ready("j", MINUTE), gone());
-    assert!(deleted.unwrap_err().to_string().ends_with("was deleted"));
+    // Quiet for longer than its time to live, and then deleted by someone.
+    for ttl in [0, 3, 3600] {
+        create(ttl).await;
+        let (deleted, ()) = futures::join!(jobs.wait_ready("j", MINUTE), gone());
+        assert!(deleted.unwrap_err().to_string().ends_with("was deleted"), "{ttl}");
+    }
     // By a run, before it is looked at for the first time.
     let applier = Applier::new(client).wait_ready(MINUTE);
     let lists = server.fault(Match::list::<Job>(), Fault::Delay(Duration::from_secs(10)));

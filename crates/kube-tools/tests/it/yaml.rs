@@ -242,18 +242,90 @@ async fn an_apply_to_an_object_that_is_being_deleted_is_told_as_kubectl_tells_it
 async fn a_pod_waits_for_the_service_account_of_its_new_namespace() {
     let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: c, image: i}]}}";
     let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}";
-    let refusal = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
-        "message": "pods \"p\" is forbidden: error looking up service account shop/default: serviceaccount \"default\" not found" });
-    let refused = || FaultResponse::status(403, "Forbidden").body(refusal.to_string());
+    let refused = |account: &str| {
+        let message = format!(
+            "pods \"p\" is forbidden: error looking up service account shop/{account}: serviceaccount \"{account}\" not found"
+        );
+        let refusal = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+            "message": message });
+        FaultResponse::status(403, "Forbidden").body(refusal.to_string())
+    };
     let (client, server) = in_process();
-    let rule = server.fault(Match::patch::<Pod>().times(5), refused());
+    let rule = server.fault(Match::patch::<Pod>().times(5), refused("default"));
     let both = Objects::parse(&format!("{namespace}\n---\n{pod}")).unwrap();
     Applier::new(client.clone()).apply(&both, &params()).await.into_result().unwrap();
     assert_eq!(rule.hits(), 5);
-    // Not in a namespace that was there before.
-    let rule = server.fault(Match::patch::<Pod>(), refused());
+    // Also if an earlier run has made the namespace, and was cut off.
+    let rule = server.fault(Match::patch::<Pod>().times(5), refused("default"));
+    Applier::new(client.clone()).apply(&both, &params()).await.into_result().unwrap();
+    assert_eq!(rule.hits(), 5);
+    // Any other account is missing for good.
+    let rule = server.fault(Match::patch::<Pod>(), refused("web"));
     let report = Applier::new(client.clone()).apply(&both, &params()).await;
     assert_eq!((report.failed().count(), rule.hits()), (1, 1));
+}
+
+/// Custom resources with finalizers that nobody serves: all are asked to go, and awaited side by side.
+#[tokio::test(start_paused = true)]
+async fn deletions_are_all_requested_before_any_is_awaited() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).wait_timeout(Duration::from_secs(30));
+    let text = |n: usize| {
+        format!(
+            "---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: n{n}, finalizers: [example.com/keep]}}}}\n"
+        )
+    };
+    let objects = |count: usize| Objects::parse(&(0..count).map(text).collect::<String>()).unwrap();
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    let free = async |name: &str| {
+        let free = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+        maps.patch(name, &PatchParams::default(), &free).await.unwrap();
+    };
+    // More than are watched at the same time.
+    applier.apply(&objects(100), &params()).await.into_result().unwrap();
+    let started = tokio::time::Instant::now();
+    let report = applier.delete(&objects(100), &DeleteParams::background()).await;
+    assert_eq!((report.failed().count(), started.elapsed().as_secs()), (100, 30));
+    for n in 0..100 {
+        free(&format!("n{n}")).await;
+    }
+    // The finalizers of eight are removed when the ninth is gone; deletion is in the reverse order of the file.
+    applier.apply(&objects(9), &params()).await.into_result().unwrap();
+    let owner = async {
+        while maps.get("n0").await.unwrap().metadata.deletion_timestamp.is_none() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        for n in 0..9 {
+            free(&format!("n{n}")).await;
+        }
+    };
+    let (report, ()) =
+        futures::join!(applier.delete(&objects(9), &DeleteParams::background()).report(), owner);
+    report.into_result().unwrap();
+}
+
+/// A place is free as soon as its request is answered, whichever it is.
+#[tokio::test]
+async fn a_slow_object_holds_up_only_its_own_place() {
+    let (client, server) = in_process();
+    let hour = Duration::from_secs(3600);
+    let slow = server.fault(Match::patch::<ConfigMap>().name("n0"), Fault::Delay(hour));
+    let objects: String = (0..20)
+        .map(|n| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: n{n}}}}}\n"))
+        .collect();
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let others = async {
+        while slow.hits() == 0 || maps.get_opt("n19").await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        server.advance(hour);
+    };
+    let applier = Applier::new(client).concurrency(2);
+    let run = applier.apply(&Objects::parse(&objects).unwrap(), &params()).report();
+    let both = async { futures::join!(run, others) };
+    let (report, ()) =
+        tokio::time::timeout(Duration::from_secs(20), both).await.expect("n0 holds up no other one");
+    report.into_result().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -424,6 +496,50 @@ async fn a_wait_survives_broken_watches_and_a_new_object_of_that_name() {
     assert_eq!(outcome(&report, "configmap/a"), "deleted");
     assert!(maps.get("a").await.is_ok(), "the new object is not touched");
     assert_eq!(failed.hits(), 4);
+}
+
+/// A starting server, or a load balancer, does not know the path for a moment.
+#[tokio::test(start_paused = true)]
+async fn a_path_that_is_not_served_for_a_moment_is_no_object_that_is_gone() {
+    let (client, server) = in_process();
+    let applier = Applier::new(client.clone()).wait_timeout(Duration::from_secs(60));
+    let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/keep]}}";
+    let objects = Objects::parse(text).unwrap();
+    applier.apply(&objects, &params()).await.into_result().unwrap();
+    let unknown = || FaultResponse::status(404, "NotFound").body("404 page not found");
+    let first = server.fault(Match::delete::<ConfigMap>(), unknown());
+    let report = applier.delete(&objects, &DeleteParams::background()).await;
+    assert!(report.into_result().is_err(), "it is there");
+    first.remove();
+
+    server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Cut);
+    let later = server.fault(Match::watch::<ConfigMap>().nth(1), unknown());
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    let release = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let free = json!({ "metadata": { "finalizers": null } });
+        maps.patch("a", &PatchParams::default(), &Patch::Merge(free)).await.unwrap();
+    };
+    let started = tokio::time::Instant::now();
+    let (report, ()) =
+        futures::join!(applier.delete(&objects, &DeleteParams::background()).report(), release);
+    assert_eq!((outcome(&report, "configmap/a").as_str(), later.hits()), ("deleted", 1));
+    assert_eq!(started.elapsed().as_secs(), 20);
+}
+
+/// One applier deletes twice, as a service that reconciles manifests; in between, the kind is installed.
+#[tokio::test]
+async fn a_kind_that_was_missing_a_moment_ago_is_looked_for_again_before_it_is_taken_for_gone() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).namespace("shop");
+    let red = Objects::parse("{apiVersion: example.com/v1, kind: Gadget, metadata: {name: red}}").unwrap();
+    let delete = async || {
+        let report = applier.delete(&red, &DeleteParams::background()).await;
+        report.results()[0].outcome.to_string()
+    };
+    assert_eq!(delete().await, "not found");
+    Applier::new(client).namespace("shop").apply(&shop(), &params()).await.into_result().unwrap();
+    assert_eq!(delete().await, "deleted");
 }
 
 #[tokio::test(start_paused = true)]
