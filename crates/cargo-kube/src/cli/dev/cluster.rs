@@ -166,8 +166,9 @@ impl Cluster {
             objects.add(&object)?;
         }
         for installed in crds::install(&self.client, FIELD_MANAGER, definitions).await? {
-            let (name, kept) = (installed.crd.name_any(), installed.kept_versions);
+            let kept = [installed.kept_versions.as_slice(), &installed.kept_fields].concat();
             if !kept.is_empty() {
+                let name = installed.crd.name_any();
                 say(&format!("{name} keeps what these sources have not: {}", kept.join(", ")));
             }
         }
