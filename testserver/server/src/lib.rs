@@ -21,7 +21,8 @@
 // - The state: `storage` has the objects, `watch` tells of changes, `cluster` is the state behind one lock, with controllers, of which
 //   `workloads` has the decisions; `pods` is the node.
 // - Out: `response` encodes, `protobuf` as well, `status_error` refuses.
-// - Around: `builder` and `manifest` begin with options and objects; `fleet` has several servers, and `served_fleet` has them on ports; `clock`, `ids` and `secret` are small.
+// - Around: `builder` and `manifest` begin with options and objects; `fleet` has several servers, and `served_fleet` has them on
+//   ports; `clock`, `ids` and `secret` are small.
 mod admission;
 mod apply;
 mod builder;

@@ -64,8 +64,8 @@ impl ClusterState {
 }
 
 impl ClusterStatus {
-    /// Sets the condition of this type, such as `EastReady` of an object that is in several clusters: `True` if the cluster is synced, `False`
-    /// if it cannot be used, else `Unknown`. The reason is the state, such as `Unreachable`; the message is why.
+    /// Sets the condition of this type, such as `EastReady` of an object that is in several clusters: `True` if the cluster is synced,
+    /// `False` if it cannot be used, else `Unknown`. The reason is the state, such as `Unreachable`; the message is why.
     ///
     /// # Errors
     /// As [`Conditions::set`].

@@ -58,8 +58,9 @@
 
 // `build` collects what is to run, with `on_each` of many clusters, `addresses` and what the program `writes`; `facts` tells a deployment
 // about it. `run` starts it in order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is
-// `served`, those of other clusters as `members`, with a `removal`, `replicas` for leader and shards; it checks `permissions`. `handle` changes it while it
-// runs, `status` shows it, `log` says what failed. `signals` end it, within the `grace_period`; `error` says why it ended.
+// `served`, those of other clusters as `members`, with a `removal`, `replicas` for leader and shards; it checks `permissions`. `handle`
+// changes it while it runs, `status` shows it, `log` says what failed. `signals` end it, within the `grace_period`; `error` says why it
+// ended.
 
 mod addresses;
 mod build;

@@ -35,13 +35,13 @@ impl Manager {
         self.members.fleet.clone()
     }
 
-    /// Calls `removed` for a cluster that no provider announces any more, once its reconciles have ended: to take the finalizers of the program
-    /// off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error included, is logged.
-    /// Another call replaces the function.
+    /// Calls `removed` for a cluster that no provider announces any more, once its reconciles have ended: to take the finalizers of the
+    /// program off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error included,
+    /// is logged. Another call replaces the function.
     ///
-    /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end of
-    /// the program, nor for one that has never answered; and it is called once, whether it succeeds or not. With leader election or sharding,
-    /// one replica calls it.
+    /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end
+    /// of the program, nor for one that has never answered; and it is called once, whether it succeeds or not. With leader election or
+    /// sharding, one replica calls it.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

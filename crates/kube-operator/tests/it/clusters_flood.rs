@@ -1,5 +1,5 @@
-//! Clusters that are cut, refuse, are slow, leave, return and rotate credentials in random order: nothing is lost, nothing overlaps, nothing
-//! is kept, and those without faults do not wait for the others.
+//! Clusters that are cut, refuse, are slow, leave, return and rotate credentials in random order: nothing is lost, nothing overlaps,
+//! nothing is kept, and those without faults do not wait for the others.
 //!
 //! `KUBE_SIMULATION_SEED=17` runs one seed, `KUBE_SIMULATION_SEEDS=1000` more of them.
 

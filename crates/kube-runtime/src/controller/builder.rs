@@ -375,8 +375,8 @@ where
     /// Starts reconciles only as workers of this lane are free, besides the limits of its own [`Config`]. For controllers that share
     /// [`Workers`](super::Workers), such as one for each of many clusters.
     ///
-    /// Those of one [name](Config::name) that share workers are one in logs and [metrics](crate::metrics). The output has to be polled while
-    /// it runs: until then, what has ended keeps its worker.
+    /// Those of one [name](Config::name) that share workers are one in logs and [metrics](crate::metrics). The output has to be polled
+    /// while it runs: until then, what has ended keeps its worker.
     #[must_use]
     pub fn share_workers(mut self, lane: WorkerLane) -> Self {
         self.workers = Some(lane);

@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 pub(crate) const ENABLED: bool = false;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Together;
+pub(crate) struct Together {}
 
 #[derive(Debug)]
 pub(crate) struct ControllerMetrics;
