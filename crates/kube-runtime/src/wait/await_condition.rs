@@ -12,6 +12,9 @@ use tokio::time::Instant;
 /// How long the watch may fail before waiting ends with the error.
 const MAX_FAILURE_TIME: Duration = Duration::from_secs(60);
 
+/// A watch that is refused is refused right after its list. One that has lasted was allowed.
+const MIN_WATCH_TIME: Duration = Duration::from_secs(1);
+
 /// Why waiting for a condition failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -28,8 +31,9 @@ pub enum Error {
 /// # Errors
 ///
 /// [`Error::ProbeFailed`] as soon as the server refuses the watch (forbidden, unknown kind) or the object cannot be
-/// decoded, or when every attempt has failed for a minute. Shorter outages and single undecodable responses are retried. An
-/// idle watch is not a failure.
+/// decoded, or when every attempt has failed for a minute. Shorter outages and single undecodable responses are retried, and
+/// so are refusals of what was allowed before: a server that starts has not read its roles and definitions yet. An idle watch
+/// is not a failure.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -51,14 +55,22 @@ where
     K: Clone + Debug + Send + DeserializeOwned + Resource + 'static,
 {
     let mut states = pin!(object_states(api, name));
-    let mut failing_since = None;
+    let (mut failing_since, mut known_since) = (None, None);
     loop {
         match states.next().await.expect("invariant: the stream of object states never ends") {
             Ok(ObjectState::Known(object)) if cond.matches_object(object.as_ref()) => return Ok(object),
-            Ok(_) => failing_since = None,
+            Ok(state) => {
+                failing_since = None;
+                if matches!(state, ObjectState::Known(_)) {
+                    known_since.get_or_insert_with(Instant::now);
+                }
+            }
             Err(error) => {
                 let since = *failing_since.get_or_insert_with(Instant::now);
-                if error.is_permanent() || since.elapsed() >= MAX_FAILURE_TIME {
+                let allowed_before =
+                    known_since.is_some_and(|known: Instant| known.elapsed() >= MIN_WATCH_TIME);
+                let is_final = error.is_permanent() && (error.is_about_objects() || !allowed_before);
+                if is_final || since.elapsed() >= MAX_FAILURE_TIME {
                     return Err(Error::ProbeFailed(error));
                 }
                 tracing::debug!(%error, "the watch failed; waiting continues");

@@ -14,6 +14,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube_core::Resource;
+use serde::Serialize;
 
 /// The object does not exist, or was recreated: its uid is not `uid`.
 ///
@@ -46,7 +47,8 @@ pub fn is_created<K: Resource>() -> impl Condition<K> {
     |object: Option<&K>| object.is_some()
 }
 
-/// The API server serves the kind of this definition: its condition `Established` is true.
+/// The API server serves the kind of this definition: its condition `Established` is true, and where Kubernetes tells
+/// (1.35 and newer), it is of the current generation.
 ///
 /// ```
 /// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -64,12 +66,24 @@ pub fn is_created<K: Resource>() -> impl Condition<K> {
 #[must_use]
 pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
     |crd: Option<&CustomResourceDefinition>| {
-        let conditions = crd.and_then(|crd| crd.status.as_ref()?.conditions.as_ref());
-        conditions.into_iter().flatten().any(|it| it.type_ == "Established" && it.status == "True")
+        let Some((crd, status)) = crd.and_then(|crd| Some((crd, crd.status.as_ref()?))) else { return false };
+        let generation = crd.metadata.generation;
+        let mut conditions = status.conditions.iter().flatten();
+        is_of_generation(status, generation)
+            && conditions.any(|it| {
+                it.type_ == "Established" && it.status == "True" && is_of_generation(it, generation)
+            })
     }
 }
 
-/// The pod's phase is `Running`. Its containers need not be ready.
+/// Whether a status or a condition is about this generation of its object, as far as it tells: the types of Kubernetes 1.34 and older do not
+/// have the field.
+fn is_of_generation(part: &impl Serialize, generation: Option<i64>) -> bool {
+    let json = serde_json::to_value(part).unwrap_or_default();
+    json["observedGeneration"].as_i64().zip(generation).is_none_or(|(observed, current)| observed >= current)
+}
+
+/// The pod's phase is `Running`. Its containers need not be ready, and a change of its spec need not have been observed.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -161,7 +175,8 @@ impl StringField for Option<String> {
     }
 }
 
-/// The service has an address from its load balancer. Holds at once for services of other types.
+/// The service has an address from its load balancer. Holds at once for services of other types, and for those with
+/// `externalIPs`, which need none.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Service;
@@ -179,7 +194,9 @@ impl StringField for Option<String> {
 pub fn is_service_loadbalancer_provisioned() -> impl Condition<Service> {
     |service: Option<&Service>| {
         let Some(service) = service else { return false };
-        if service.spec.as_ref().and_then(|spec| spec.type_.as_deref()) != Some("LoadBalancer") {
+        let Some(spec) = &service.spec else { return true };
+        let has_external_ips = spec.external_ips.as_ref().is_some_and(|addresses| !addresses.is_empty());
+        if spec.type_.as_deref() != Some("LoadBalancer") || has_external_ips {
             return true;
         }
         let load_balancer = service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
@@ -249,6 +266,14 @@ mod tests {
         let spec = json!({ "group": "a.b", "names": names, "scope": "Namespaced", "versions": [] });
         let with = |status: &str| json!({ "metadata": {}, "spec": spec, "status": { "conditions": conditions("Established", status) } });
         check(is_crd_established(), with("True"), &[with("False"), json!({ "metadata": {}, "spec": spec })]);
+        // Right after a change of its names or versions, it has the conditions of before.
+        let at = |status: i64, condition: i64| {
+            let mut conditions = conditions("Established", "True");
+            conditions[0]["observedGeneration"] = condition.into();
+            let status = json!({ "observedGeneration": status, "conditions": conditions });
+            json!({ "metadata": { "generation": 2 }, "spec": spec, "status": status })
+        };
+        check(is_crd_established(), at(2, 2), &[at(1, 2), at(2, 1)]);
     }
 
     #[test]
@@ -281,6 +306,8 @@ mod tests {
             &[service("LoadBalancer", &json!({}))],
         );
         check(is_service_loadbalancer_provisioned(), service("ClusterIP", &json!({})), &[]);
+        let external = json!({ "spec": { "type": "LoadBalancer", "externalIPs": ["192.0.2.1"] } });
+        check(is_service_loadbalancer_provisioned(), external, &[]);
         check(is_ingress_provisioned(), json!({ "status": ready }), &[json!({ "status": {} }), json!({})]);
     }
 }

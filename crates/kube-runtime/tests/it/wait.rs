@@ -119,6 +119,29 @@ async fn a_watch_that_breaks_after_an_idle_period_is_resumed() {
     assert!(timeout(Duration::from_secs(600), waiting).await.unwrap().unwrap().is_some());
 }
 
+/// A server that starts refuses all users until it has read their roles.
+#[tokio::test(start_paused = true)]
+async fn what_was_allowed_before_is_awaited_after_a_refusal() {
+    let refused = || status_response(http::StatusCode::FORBIDDEN, "Forbidden");
+    let (client, _) = scripted_server(
+        move |before, _| if (1..4).contains(&before) { refused() } else { list("10", &[]) },
+        move |before, _| match before {
+            0 => watch_response(&[], error_after(70, io::ErrorKind::ConnectionReset)),
+            1..=3 => refused(),
+            _ => watch_response(&[event("ADDED", object("a", "11"))], idle()),
+        },
+    );
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    let waiting = await_condition(api, "a", conditions::is_created());
+    assert!(timeout(Duration::from_secs(600), waiting).await.unwrap().unwrap().is_some());
+    // Who may list and not watch is told so at once.
+    let (client, _) = scripted_server(|_, _| list("10", &[]), move |_, _| refused());
+    let start = Instant::now();
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
+    await_condition(api, "a", conditions::is_created()).await.unwrap_err();
+    assert_eq!(start.elapsed().as_secs(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn waiting_fails_after_a_minute_of_failures() {
     let (client, _) = scripted_server(

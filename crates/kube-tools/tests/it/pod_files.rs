@@ -227,6 +227,53 @@ async fn a_copy_of_files_that_changed_meanwhile_is_not_resumed() {
     server.shutdown().await;
 }
 
+/// `web` is rescheduled in the middle of the copy: the files of the image are the same, the others are not.
+#[tokio::test]
+async fn a_copy_is_not_resumed_in_another_pod_of_the_name() {
+    let (direct, server) = with_pod().await;
+    let (client, cutter) = Cutter::between(&server).await;
+    let pods: Api<Pod> = Api::default_namespaced(client);
+    let (pod, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(pod.path().join("large"), &vec![b'a'; 3_000_000], 0o644);
+    let root = pod.path().to_owned();
+    let attempts = AtomicUsize::new(0);
+    server.api().kubelet().on_exec(move |process| {
+        let limit = if attempts.fetch_add(1, Ordering::SeqCst) == 0 { 1_000_000 } else { u64::MAX };
+        run(process, root.clone(), limit)
+    });
+    let (sender, mut progress) = tokio::sync::watch::channel(CopyProgress::default());
+    let params = CopyParams::default().container("main").retries(2).progress(sender);
+    let copying = tokio::spawn({
+        let (pods, target) = (pods.clone(), here.path().join("copy"));
+        async move { pods.copy_from("web", "large", target, &params).await }
+    });
+    within(progress.wait_for(|progress| progress.bytes >= 900_000)).await.unwrap();
+    direct.delete("web", &kube_client::api::DeleteParams::default().grace_period(0)).await.unwrap();
+    within(crate::running_pod::create_running(&direct)).await;
+    cutter.cut();
+    let err = within(copying).await.unwrap().unwrap_err();
+    assert!(matches!(err.kind, CopyErrorKind::Changed { .. }), "{err:?}");
+    assert!(!here.path().join("copy").exists());
+    server.shutdown().await;
+}
+
+/// Only 1 is the no of `test`: what was killed says nothing.
+#[tokio::test]
+async fn a_check_of_the_target_that_fails_is_no_answer() {
+    let (pods, server) = with_pod().await;
+    let here = tempfile::tempdir().unwrap();
+    write(here.path().join("file"), b"x", 0o644);
+    server.api().kubelet().on_exec(|process| async move {
+        let mut stdin = process.stdin;
+        let _ = tokio::io::copy(&mut stdin, &mut tokio::io::sink()).await;
+        if process.command[0] == "test" { 137 } else { 0 }
+    });
+    let err = within(pods.copy_to("web", here.path().join("file"), "/srv/x", &CopyParams::default())).await;
+    let err = err.unwrap_err();
+    assert!(err.to_string().contains("`test -d /srv/x` in pod web failed with exit code 137"), "{err}");
+    server.shutdown().await;
+}
+
 /// A copy of the directory `tree` that gets stuck after 1 MB, and is resumed after `meanwhile`.
 async fn resumed_after(pod: &TempDir, meanwhile: impl FnOnce()) -> (Result<Copied, CopyError>, TempDir) {
     // The order of the entries is that of their names.

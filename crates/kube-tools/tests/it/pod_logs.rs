@@ -341,6 +341,34 @@ async fn the_lines_of_a_replaced_pod_come_once_while_the_watch_lags() {
     server.shutdown().await;
 }
 
+/// `kubectl label pod a app-`, and back: it is no other pod, and its log goes on.
+#[tokio::test]
+async fn a_pod_that_is_selected_again_is_read_on() {
+    let (server, pods) = server().await;
+    create(&pods, "a").await;
+    log(&server, "a", "main", "before");
+    let label = async |value: Option<&str>| {
+        let patch = Patch::Merge(json!({ "metadata": { "labels": { "app": value } } }));
+        pods.patch("a", &PatchParams::default(), &patch).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    };
+    let params = LogLinesParams::default().labels("app=web").container("main").follow();
+    let mut lines = pods.log_lines(&params.tail(1));
+    assert_eq!(next(&mut lines).await, "[pod/a/main] before");
+    label(None).await;
+    log(&server, "a", "main", "unselected");
+    let more = tokio::time::timeout(Duration::from_secs(1), lines.next()).await;
+    assert!(more.is_err(), "it is not selected: {more:?}");
+    label(Some("web")).await;
+    log(&server, "a", "main", "after");
+    for line in ["unselected", "after"] {
+        assert_eq!(next(&mut lines).await, format!("[pod/a/main] {line}"));
+    }
+    let more = tokio::time::timeout(Duration::from_secs(1), lines.next()).await;
+    assert!(more.is_err(), "each line once: {more:?}");
+    server.shutdown().await;
+}
+
 #[tokio::test]
 async fn quiet_containers_do_not_hold_up_the_others() {
     let (server, pods) = server().await;

@@ -43,9 +43,10 @@ pub enum CopyErrorKind {
     /// What the container sent is not the archive of the requested path.
     #[error("the archive from the container is corrupted: {0}")]
     Archive(String),
-    /// The files changed between two attempts, so that the copy cannot be resumed.
+    /// The files changed between two attempts, or are those of another pod or of a container that was restarted, so that the copy cannot be
+    /// resumed.
     #[error(
-        "the copy cannot be resumed at byte {offset} of the archive, because files in the container have changed"
+        "the copy cannot be resumed at byte {offset} of the archive, because the container or files in it have changed"
     )]
     Changed {
         /// The position in the archive.

@@ -18,6 +18,7 @@ use super::progress::{Copied, Counter};
 use super::resume::Received;
 use super::unpack::Unpacker;
 use crate::pods::exec::{ExecError, Output, collect, container_of, describe, exit_status, start};
+use crate::pods::summary::{PodSummary, summaries};
 
 /// The most bytes that are kept of the errors of `tar`.
 pub(super) const ERRORS_KEPT: usize = 16 << 10;
@@ -55,7 +56,9 @@ async fn receive(
     let command = archive_command(&requested.argument);
     let container = container_of(pods, name, params.container.as_deref(), &command).await?;
     let path = requested.argument.clone();
-    let mut download = Download { pods, name, path, container, received: Received::default() };
+    let resumable = params.retries > 0;
+    let received = Received::default();
+    let mut download = Download { pods, name, path, container, received, resumable, source: None };
     let (pieces, receiver) = channel();
     let unpacker = Unpacker { requested, target, preserve: params.preserve, counter: counter.clone() };
     let unpacking = tokio::task::spawn_blocking(move || unpacker.unpack(PieceReader::new(receiver)));
@@ -76,6 +79,17 @@ struct Download<'a> {
     container: Option<String>,
     /// What was passed on.
     received: Received,
+    /// Whether it may be resumed.
+    resumable: bool,
+    /// Where the first attempt has read; `None` if that is not known.
+    source: Option<Source>,
+}
+
+/// The files of a container: they are others in another pod of this name, and after a restart.
+#[derive(PartialEq, Eq)]
+struct Source {
+    pod: Option<String>,
+    restarts: Vec<(String, i32)>,
 }
 
 impl Download<'_> {
@@ -86,7 +100,10 @@ impl Download<'_> {
             let err = match self.attempt(pieces).await {
                 Err(CopyErrorKind::Exec(
                     err @ (ExecError::Disconnected { .. } | ExecError::Request { .. }),
-                )) if attempt < retries && (attempt > 0 || matches!(err, ExecError::Disconnected { .. })) => {
+                )) if attempt < retries
+                    && self.source.is_some()
+                    && (attempt > 0 || matches!(err, ExecError::Disconnected { .. })) =>
+                {
                     err
                 }
                 ended => return ended,
@@ -106,6 +123,9 @@ impl Download<'_> {
         let mut process = start(self.pods, self.name, command, &streams).await?.process;
         // The script of a resumed copy says less than its purpose.
         let ran = describe(&whole, self.name);
+        if self.resumable {
+            self.check_source(&ran, resumed.as_ref().map(|point| point.offset)).await?;
+        }
         let (stdout, stderr) = (process.stdout(), process.stderr());
         let status = process.take_status();
         let errors = tokio::spawn(collect(stderr, ERRORS_KEPT));
@@ -143,6 +163,40 @@ impl Download<'_> {
             return Err(CopyErrorKind::Archive(what));
         }
         Ok(())
+    }
+}
+
+impl Download<'_> {
+    /// Notes where the first attempt reads; a later one has to read there too. Asked after the connection is open, so that the pod that is
+    /// there now is that of the connection, or came after it.
+    async fn check_source(&mut self, ran: &str, resumed_at: Option<u64>) -> Result<(), CopyErrorKind> {
+        let source =
+            summaries(self.pods).get(self.name).await.map(|pod| Source::of(&pod, self.container.as_deref()));
+        match (resumed_at, source) {
+            (None, source) => self.source = source.ok(),
+            (Some(offset), Ok(source)) if self.source.as_ref() != Some(&source) => {
+                return Err(CopyErrorKind::Changed { offset });
+            }
+            (Some(_), Ok(_)) => {}
+            (Some(_), Err(source)) => return Err(ExecError::Request { ran: ran.to_owned(), source }.into()),
+        }
+        Ok(())
+    }
+}
+
+impl Source {
+    fn of(pod: &PodSummary, container: Option<&str>) -> Self {
+        let statuses = pod.status.iter().flat_map(|status| {
+            [
+                &status.init_container_statuses,
+                &status.container_statuses,
+                &status.ephemeral_container_statuses,
+            ]
+        });
+        let statuses =
+            statuses.flatten().flatten().filter(|status| container.is_none_or(|name| name == status.name));
+        let restarts = statuses.map(|status| (status.name.clone(), status.restart_count));
+        Self { pod: pod.metadata.uid.clone(), restarts: restarts.collect() }
     }
 }
 

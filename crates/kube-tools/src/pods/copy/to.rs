@@ -91,6 +91,9 @@ async fn send(
     Ok(())
 }
 
+/// The exit code with which `test` says no.
+const NO: i32 = 1;
+
 /// What the copy is called in the container: below `remote` if that is a directory.
 async fn target(
     pods: &Api<Pod>,
@@ -102,9 +105,11 @@ async fn target(
 ) -> Result<String, CopyErrorKind> {
     let check = ExecParams { container, ..ExecParams::default() };
     match exec_output(pods.clone(), name, test, &check).await {
-        Ok(output) if output.status.success() => {}
-        // Not a directory, or a container without `test`.
-        Ok(_) | Err(ExecError::NotRun { .. }) => return Ok(remote.to_owned()),
+        Ok(output) if output.status.code() == NO => return Ok(remote.to_owned()),
+        // Any other code says nothing about the directory: `test` was killed, or has failed itself.
+        Ok(output) => drop(output.exit_ok()?),
+        // A container without `test`.
+        Err(ExecError::NotRun { .. }) => return Ok(remote.to_owned()),
         Err(err) => return Err(err.into()),
     }
     let file = file_name(local)?;

@@ -54,11 +54,9 @@ impl Unpacker {
     pub(super) fn unpack(&self, mut reader: impl Read) -> Result<(), CopyErrorKind> {
         let mut brought = Brought::default();
         let unpacked = self.entries(&mut reader, &mut brought);
-        if self.preserve {
-            // The deepest first, so that none is closed before what is in it.
-            for directory in brought.directories.iter().rev() {
-                directory.attributes.set_on_directory(&directory.path);
-            }
+        // The deepest first, so that none is closed before what is in it.
+        for directory in brought.directories.iter().rev() {
+            directory.attributes.set_on_directory(&directory.path);
         }
         unpacked?;
         let copied = self.counter.copied();
@@ -92,10 +90,10 @@ impl Unpacker {
             EntryType::Directory => {
                 self.replace(&target)?;
                 fs::create_dir_all(&target).map_err(|source| local(&target, source))?;
-                if self.preserve {
-                    open_directory(&target).map_err(|source| local(&target, source))?;
-                }
+                let closed = open_directory(&target).map_err(|source| local(&target, source))?;
                 self.counter.directory();
+                let attributes =
+                    if self.preserve { attributes } else { Attributes { mode: closed, modified: None } };
                 brought.directories.push(Directory { path: target, attributes });
             }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
@@ -185,9 +183,13 @@ impl Unpacker {
     /// Holes stay holes: zeros in their place would fill the disk, from an archive of one block.
     fn sparse(&self, entry: &mut Entry<'_, impl Read>, path: &Path) -> io::Result<File> {
         let stored = entry.header().entry_size()?;
+        let permissions = path.metadata()?.permissions();
+        entry.set_preserve_mtime(self.preserve);
         let Unpacked::File(file) = entry.unpack(path)? else {
             return Err(io::Error::other("a sparse entry is no file"));
         };
+        // It has made the file anew, with the mode of the entry.
+        file.set_permissions(permissions)?;
         self.counter.bytes(usize::try_from(stored).unwrap_or(usize::MAX));
         Ok(file)
     }
@@ -289,8 +291,9 @@ impl Attributes {
     }
 }
 
-/// A directory that an earlier copy has made read-only takes files again, until it gets its permissions at the end.
-fn open_directory(path: &Path) -> io::Result<()> {
+/// A directory that an earlier copy has made read-only takes files again, until it gets its permissions at the end. Returns those that it had,
+/// if they were changed.
+fn open_directory(path: &Path) -> io::Result<Option<u32>> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -298,9 +301,10 @@ fn open_directory(path: &Path) -> io::Result<()> {
         let mode = path.metadata()?.permissions().mode();
         if mode & OWNER != OWNER {
             fs::set_permissions(path, fs::Permissions::from_mode(mode | OWNER))?;
+            return Ok(Some(mode & 0o777));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 fn local(path: &Path, source: io::Error) -> CopyErrorKind {

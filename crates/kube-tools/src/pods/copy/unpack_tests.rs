@@ -45,6 +45,23 @@ impl Raw {
         self.entry(EntryType::Symlink, name, to, b"")
     }
 
+    /// A hole, and five bytes behind it, which end there.
+    fn sparse(&mut self, name: &str, end: u64) -> &mut Self {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::GNUSparse);
+        header.set_mode(0o640);
+        header.set_mtime(1_700_000_000);
+        header.set_path(name).unwrap();
+        header.set_size(5);
+        let gnu = header.as_gnu_mut().unwrap();
+        let octal = |number: u64| -> [u8; 12] { format!("{number:011o}\0").as_bytes().try_into().unwrap() };
+        (gnu.sparse[0].offset, gnu.sparse[0].numbytes) = (octal(end - 5), octal(5));
+        gnu.set_real_size(end);
+        header.set_cksum();
+        self.0.append(&header, &b"hello"[..]).unwrap();
+        self
+    }
+
     fn bytes(&mut self) -> Vec<u8> {
         std::mem::take(self).0.into_inner().unwrap()
     }
@@ -276,21 +293,7 @@ fn the_holes_of_a_sparse_file_take_no_space() {
     use std::os::unix::fs::MetadataExt;
 
     let folder = tempfile::tempdir().unwrap();
-    let sparse = |end: u64| {
-        let mut header = Header::new_gnu();
-        header.set_entry_type(EntryType::GNUSparse);
-        header.set_mode(0o640);
-        header.set_path("data/sparse").unwrap();
-        header.set_size(5);
-        let gnu = header.as_gnu_mut().unwrap();
-        let octal = |number: u64| -> [u8; 12] { format!("{number:011o}\0").as_bytes().try_into().unwrap() };
-        (gnu.sparse[0].offset, gnu.sparse[0].numbytes) = (octal(end - 5), octal(5));
-        gnu.set_real_size(end);
-        header.set_cksum();
-        let mut raw = Raw::default();
-        raw.0.append(&header, &b"hello"[..]).unwrap();
-        raw.file("data/after", b"1").bytes()
-    };
+    let sparse = |end: u64| Raw::default().sparse("data/sparse", end).file("data/after", b"1").bytes();
     // No more than the octal form of an offset has room for.
     let end = (8 << 30) - 1;
     let (result, copied) = unpack_to(folder.path(), "data", &sparse(end));
@@ -299,6 +302,33 @@ fn the_holes_of_a_sparse_file_take_no_space() {
     let metadata = folder.path().join("sparse").metadata().unwrap();
     assert_eq!((metadata.len(), metadata.mode() & 0o777), (end, 0o640));
     assert!(metadata.blocks() * 512 < 1 << 20, "{} blocks", metadata.blocks());
+}
+
+/// Sparse files, which `tar` makes anew, and directories that an earlier copy has closed.
+#[cfg(unix)]
+#[test]
+fn without_preserve_times_and_permissions_are_those_of_this_side() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let unpack = || {
+        let counter = Counter::new(None);
+        let (requested, target) = (Requested::new("data"), folder.path().to_owned());
+        let unpacker = Unpacker { requested, target, preserve: false, counter };
+        let mut raw = Raw::default();
+        raw.directory("data/closed").file("data/closed/a", b"one").sparse("data/sparse", 10);
+        unpacker.unpack(&raw.bytes()[..]).unwrap();
+    };
+    let (closed, sparse) = (folder.path().join("closed"), folder.path().join("sparse"));
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    unpack();
+    assert_eq!(mode(&sparse), mode(&closed.join("a")), "not the mode of the entry");
+    assert!(sparse.metadata().unwrap().modified().unwrap().elapsed().unwrap().as_secs() < 3600);
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(&sparse, fs::Permissions::from_mode(0o604)).unwrap();
+    unpack();
+    assert_eq!((mode(&closed), mode(&sparse)), (0o555, 0o604));
+    assert_eq!(fs::read_to_string(closed.join("a")).unwrap(), "one");
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub(super) struct ContainerState {
     pub(super) phase: Phase,
     /// The pod is deleted.
     pub(super) gone: bool,
+    /// The pod is not selected any more, or it is deleted and nobody has said so.
+    pub(super) unselected: bool,
 }
 
 /// Whether a run has a log, and whether the log may still grow.
@@ -55,7 +57,7 @@ fn state_of(status: &ContainerStatus) -> ContainerState {
         _ if crashed => Phase::Restarting,
         _ => Phase::Waiting,
     };
-    ContainerState { run: status.restart_count, phase, gone: false }
+    ContainerState { run: status.restart_count, phase, gone: false, unselected: false }
 }
 
 #[cfg(test)]

@@ -36,8 +36,10 @@ pub(super) enum PodChange {
     Listed(Vec<PodView>),
     /// A pod is new or has changed.
     Is(PodView),
-    /// A pod is deleted, or is not selected any more.
+    /// A pod is deleted.
     Gone(Arc<str>),
+    /// A pod is not selected any more. It may be selected again.
+    Unselected(Arc<str>),
     /// They have been unknown for a minute, or for good if the sender ends.
     Failed(Error),
 }
@@ -149,7 +151,9 @@ async fn follow(
             }
             WatchEvent::Deleted(pod) => {
                 advance(version, &pod);
-                pod.metadata.uid.map(|uid| PodChange::Gone(uid.into()))
+                let is_deleted = pod.metadata.deletion_timestamp.is_some();
+                let change = if is_deleted { PodChange::Gone } else { PodChange::Unselected };
+                pod.metadata.uid.map(|uid| change(uid.into()))
             }
             WatchEvent::Bookmark(bookmark) => {
                 *version = bookmark.metadata.resource_version;

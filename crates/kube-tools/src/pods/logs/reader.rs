@@ -62,6 +62,9 @@ impl LogReader {
 
     /// The next step, given the status of the container.
     pub(super) fn step(&mut self, state: ContainerState) -> Step {
+        if state.unselected && !state.gone {
+            return Step::Wait;
+        }
         let ends = state.gone || !self.follow;
         if let Some(run) = self.run.as_mut().filter(|run| run.number != state.run) {
             // Only the run before the current one can still be read.
@@ -139,7 +142,7 @@ mod tests {
     use super::*;
 
     fn state(run: i32, phase: Phase) -> ContainerState {
-        ContainerState { run, phase, gone: false }
+        ContainerState { run, phase, gone: false, unselected: false }
     }
 
     fn at(second: i64) -> Timestamp {

@@ -1,6 +1,6 @@
 //! [`LogLines`]: the stream, and the task that starts one task for each container.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -38,6 +38,9 @@ const LINES_AHEAD: usize = 64;
 /// Requests that are being opened at the same time, and logs that are read at the same time without `follow`; as long as they are answered.
 const OPENINGS: usize = 10;
 
+/// Pods that are not selected any more and whose position is known.
+const UNSELECTED: usize = 1000;
+
 pub(crate) fn log_lines(pods: Api<Pod>, params: &LogLinesParams) -> LogLines {
     let (sender, items) = mpsc::channel(LINES_AHEAD);
     let mut task = JoinSet::new();
@@ -52,6 +55,8 @@ struct Coordinator {
     client: Client,
     params: LogLinesParams,
     pods: HashMap<Arc<str>, Containers>,
+    /// The pods that are not selected any more, in that order.
+    unselected: VecDeque<Arc<str>>,
     /// Before the first list was received, for which `tail_lines` is.
     starting: bool,
     openings: Arc<Semaphore>,
@@ -67,6 +72,7 @@ async fn run(pods: Api<Pod>, params: LogLinesParams, items: mpsc::Sender<Item>) 
         client: pods.into(),
         params,
         pods: HashMap::new(),
+        unselected: VecDeque::new(),
         starting: true,
         openings: Arc::new(Semaphore::new(OPENINGS)),
         tasks: JoinSet::new(),
@@ -90,12 +96,12 @@ impl Coordinator {
     async fn apply(&mut self, change: PodChange) {
         match change {
             PodChange::Listed(views) => {
-                let gone: Vec<Arc<str>> = {
+                let missing: Vec<Arc<str>> = {
                     let listed: std::collections::HashSet<&Arc<str>> =
                         views.iter().map(|view| &view.uid).collect();
                     self.pods.keys().filter(|uid| !listed.contains(uid)).cloned().collect()
                 };
-                gone.iter().for_each(|uid| self.end(uid));
+                missing.into_iter().for_each(|uid| self.pause(uid));
                 if self.starting
                     && let Some(err) = unknown_container(&self.params, &views)
                 {
@@ -106,6 +112,7 @@ impl Coordinator {
             }
             PodChange::Is(view) => self.update(view),
             PodChange::Gone(uid) => self.end(&uid),
+            PodChange::Unselected(uid) => self.pause(uid),
             // A receiver that is dropped ends this task as well.
             PodChange::Failed(source) => drop(self.items.send(Err(LogLinesError::Pods { source })).await),
         }
@@ -113,6 +120,7 @@ impl Coordinator {
 
     fn update(&mut self, view: PodView) {
         let PodView { uid, namespace, name, containers, .. } = view;
+        self.unselected.retain(|it| *it != uid);
         let known = self.pods.entry(uid.clone()).or_default();
         for (container, state) in containers {
             if let Some(sender) = known.get(&container) {
@@ -140,8 +148,23 @@ impl Coordinator {
         }
     }
 
+    /// The tasks of a pod that is not selected any more know how far they have read, for the case that it is selected again. Of many such
+    /// pods, which may be deleted by now, the first ones are forgotten.
+    fn pause(&mut self, uid: Arc<str>) {
+        let Some(containers) = self.pods.get(&uid) else { return };
+        containers.values().for_each(|sender| sender.send_modify(|state| state.unselected = true));
+        if !self.unselected.contains(&uid) {
+            self.unselected.push_back(uid);
+        }
+        if self.unselected.len() > UNSELECTED {
+            let first = self.unselected.pop_front();
+            first.into_iter().for_each(|uid| self.end(&uid));
+        }
+    }
+
     /// The tasks of a deleted pod read what still comes.
     fn end(&mut self, uid: &Arc<str>) {
+        self.unselected.retain(|it| it != uid);
         for sender in self.pods.remove(uid).into_iter().flat_map(HashMap::into_values) {
             sender.send_modify(|state| state.gone = true);
         }

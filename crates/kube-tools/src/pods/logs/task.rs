@@ -64,6 +64,9 @@ const OPENING_LIMIT: Duration = Duration::from_millis(100);
 /// How long a log that is not followed counts among those that are read while nothing of it comes.
 const READING_LIMIT: Duration = Duration::from_secs(1);
 
+/// The pause before it is asked again whether a pod that is not selected any more is still there.
+const RETRY: Duration = Duration::from_secs(1);
+
 /// How long a log of a deleted pod may be silent before it is taken for ended.
 const SILENCE_OF_DELETED: Duration = Duration::from_secs(10);
 
@@ -101,6 +104,8 @@ enum Ended {
     Log,
     /// The pod is another one of the same name, which has a task of its own.
     Replaced,
+    /// The pod is not selected any more.
+    Unselected,
 }
 
 impl ContainerTask {
@@ -112,6 +117,7 @@ impl ContainerTask {
             if seen.gone || seen.run >= self.latest.run {
                 self.latest = seen;
             }
+            self.latest.unselected = seen.unselected;
             let read = match self.reader.step(self.latest) {
                 Step::Done => return,
                 Step::Wait if self.state.changed().await.is_err() => return,
@@ -123,6 +129,7 @@ impl ContainerTask {
             opened_before |= attempt.opened;
             match ended {
                 Ok(Ended::Replaced) => return,
+                Ok(Ended::Unselected) => continue,
                 Ok(Ended::Log) => {
                     self.reader.ended(read);
                     outage.ended(attempt.began, Instant::now(), attempt.received || !read.follow);
@@ -169,7 +176,10 @@ impl ContainerTask {
 
     /// Before an interrupted log is read on: whether it is still that of the same run. The watch may have been interrupted as well.
     async fn look(&mut self) -> Option<Ended> {
-        let pod = self.current_pod().await.ok()??;
+        let Some(pod) = self.current_pod().await.ok()? else {
+            // Nobody will say so.
+            return self.state.borrow().unselected.then_some(Ended::Replaced);
+        };
         if !self.is_same(&pod) {
             return Some(Ended::Replaced);
         }
@@ -180,6 +190,26 @@ impl ContainerTask {
             self.latest = state;
         }
         None
+    }
+
+    /// Returns when the pod is there and not selected any more. A pod that is gone has a log that ends.
+    fn unselected(&self) -> impl Future<Output = ()> + Send + use<> {
+        let (pods, pod, uid) = (summaries(&self.pods), self.pod.clone(), self.uid.clone());
+        let mut state = self.state.clone();
+        async move {
+            while state.wait_for(|state| state.unselected && !state.gone).await.is_ok() {
+                match pods.get_opt(&pod).await {
+                    Ok(Some(now)) if now.metadata.uid.as_deref() == Some(&*uid) => {
+                        if state.borrow().unselected {
+                            return;
+                        }
+                    }
+                    Ok(_) => break,
+                    Err(_) => sleep(RETRY).await,
+                }
+            }
+            std::future::pending().await
+        }
     }
 
     /// The pod that has the name now.
@@ -226,10 +256,12 @@ impl ContainerTask {
         let mut place = Place::take(&self.openings, limit).await;
         let reader = {
             let mut opening = pin!(self.pods.log_reader(&self.pod, &params));
+            let mut unselected = pin!(self.unselected());
             let mut state = self.state.clone();
             loop {
                 tokio::select! {
                     opened = &mut opening => break opened?,
+                    () = &mut unselected => return Ok(Ended::Unselected),
                     () = silent_after_deletion(&mut state) => return Ok(Ended::Log),
                     () = place.expire() => {}
                 }
@@ -255,8 +287,11 @@ impl ContainerTask {
     ) -> Result<Ended, Error> {
         let mut repeated = false;
         let mut state = self.state.clone();
+        let mut unselected = pin!(self.unselected());
         loop {
             let part = tokio::select! {
+                biased;
+                () = &mut unselected => return Ok(Ended::Unselected),
                 part = lines.next() => part.map_err(interrupted)?,
                 () = silent_after_deletion(&mut state) => return Ok(Ended::Log),
                 () = place.expire() => continue,
@@ -306,6 +341,6 @@ fn interrupted(err: io::Error) -> Error {
 /// Returns some time after the pod was deleted: a node that does not answer leaves its logs open.
 async fn silent_after_deletion(state: &mut watch::Receiver<ContainerState>) {
     // An error means that the sender, which knew the pod, is dropped.
-    let _ = state.wait_for(|state| state.gone).await;
+    let _ = state.wait_for(|state| state.gone || state.unselected).await;
     sleep(SILENCE_OF_DELETED).await;
 }
