@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use serde_json::{Map, Value};
 
 use crate::{
-    crd::conversion,
+    crd::conversion::{self, Unconverted},
     ids::Ids,
     object::meta,
     rbac::User,
@@ -124,11 +124,30 @@ impl Call {
     /// Converts a stored object to the version of the call.
     pub(crate) fn read(&self, storage: &Storage, stored: &Stored) -> Result<Value, Interruption> {
         conversion::from_storage(storage, &self.endpoint, &self.webhook_responses, stored)
+            .map_err(|unconverted| self.unread(unconverted, stored))
+    }
+
+    /// Converts stored objects of one list to the version of the call.
+    pub(crate) fn read_all(
+        &self,
+        storage: &Storage,
+        objects: &[Arc<Stored>],
+    ) -> Result<Vec<Arc<Stored>>, Interruption> {
+        conversion::in_requested_version(storage, &self.endpoint, &self.webhook_responses, objects)
+            .map_err(|unconverted| unconverted.in_list(&self.endpoint, objects))
+    }
+
+    /// The failure to read an object: a write that has to read it says less.
+    pub(crate) fn unread(&self, unconverted: Unconverted, stored: &Stored) -> Interruption {
+        match self.verb() {
+            "get" | "list" | "delete" | "deletecollection" => unconverted.in_read(&self.endpoint, stored),
+            _ => unconverted.in_write(stored),
+        }
     }
 
     /// Converts an object of the call to the storage version.
     pub(crate) fn to_storage(&self, storage: &Storage, object: Value) -> Result<Value, Interruption> {
-        conversion::to_storage(storage, &self.endpoint, &self.webhook_responses, object)
+        Ok(conversion::to_storage(storage, &self.endpoint, &self.webhook_responses, object)?)
     }
 
     /// The representations of what the call returns.

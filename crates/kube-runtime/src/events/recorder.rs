@@ -28,8 +28,6 @@ const MAX_NOTE_BYTES: usize = 1024;
 const MAX_FIELD_BYTES: usize = 128;
 /// The maximum length of the object's name within an event's name.
 const MAX_OBJECT_NAME_BYTES: usize = 200;
-/// How many names are tried for one event.
-const ATTEMPTS: usize = 100;
 /// The namespace of events about cluster-scoped objects: the one client-go uses, and the only one that servers of every
 /// version accept (1.20 rejects `default`).
 const CLUSTER_NAMESPACE: &str = "kube-system";
@@ -65,15 +63,13 @@ pub struct Recorder {
     client: Client,
     reporter: Reporter,
     series: Arc<Mutex<SeriesCache>>,
-    /// The nanosecond in the last name: clocks may be coarser, and paused time stands still.
-    last_nanosecond: Arc<Mutex<i128>>,
 }
 
 impl Recorder {
     /// A recorder that publishes events as `reporter`.
     #[must_use]
     pub fn new(client: Client, reporter: Reporter) -> Self {
-        Self { client, reporter, series: Arc::default(), last_nanosecond: Arc::default() }
+        Self { client, reporter, series: Arc::default() }
     }
 
     /// Publishes `ev` about the object of `reference`.
@@ -100,25 +96,11 @@ impl Recorder {
             }
         }
         let mut event = self.build(ev, reference, namespace, now);
-        let mut attempts = 0;
-        let created = loop {
-            attempts += 1;
-            event.metadata.name = Some(format!("{}.{:x}", object_part(reference), self.next_nanosecond(now)));
-            match events.create(&PostParams::default(), &event).await {
-                // Another recorder has published one of this nanosecond.
-                Err(error) if error.is_already_exists() && attempts < ATTEMPTS => {}
-                created => break created?,
-            }
-        };
+        event.metadata.name = Some(format!("{}.{:x}", object_part(reference), next_nanosecond(now)));
+        let created = events.create(&PostParams::default(), &event).await?;
         let name = created.metadata.name.unwrap_or_default();
         self.series.lock().record_published(key, name, Instant::now());
         Ok(())
-    }
-
-    fn next_nanosecond(&self, now: Timestamp) -> i128 {
-        let mut last = self.last_nanosecond.lock();
-        *last = now.as_nanosecond().max(*last + 1);
-        *last
     }
 
     fn build(&self, ev: &Event, reference: &ObjectReference, namespace: &str, now: Timestamp) -> ApiEvent {
@@ -139,6 +121,15 @@ impl Recorder {
             ..ApiEvent::default()
         }
     }
+}
+
+/// The present nanosecond, or a later one that no event of this process has in its name: clocks may be coarser, and paused time stands
+/// still.
+fn next_nanosecond(now: Timestamp) -> i128 {
+    static LAST: Mutex<i128> = Mutex::new(0);
+    let mut last = LAST.lock();
+    *last = now.as_nanosecond().max(*last + 1);
+    *last
 }
 
 /// The part of an event's name that says which object it is about.

@@ -53,10 +53,10 @@ async fn repeated_events_become_a_series_regardless_of_their_notes() {
 async fn events_of_one_moment_have_names_of_their_own() {
     let (_server, client) = server();
     let object = config_maps(&client).add(named("a")).await.object_ref(&());
-    let recorder = Recorder::new(client.clone(), Reporter::from("example.com/test"));
+    let recorders = ["a", "b"].map(|name| Recorder::new(client.clone(), Reporter::from(name)));
     for number in 0..300 {
         let event = Event { reason: format!("Reason{number}"), ..event("one") };
-        recorder.publish(&event, &object).await.unwrap();
+        recorders[number % 2].publish(&event, &object).await.unwrap();
     }
     let events: Api<ApiEvent> = Api::default_namespaced(client);
     assert_eq!(events.list(&Default::default()).await.unwrap().items.len(), 300);

@@ -6,6 +6,7 @@ use crate::{
     },
     layers::lagging,
 };
+use futures::{FutureExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client, core::reconcile::ReconcileMark};
 use kube_core::{
@@ -16,7 +17,7 @@ use kube_core::{
 use kube_runtime::{
     Config, Controller,
     controller::{Action, Related},
-    finalizer::{Event, finalizer},
+    finalizer::{self, Event, finalizer},
     reflector::{self, ObjectRef, Store},
     watcher,
 };
@@ -332,25 +333,37 @@ async fn changes_of_children_that_the_reconcile_made_are_skipped_and_those_of_ot
     }
 }
 
+/// Logs each reconcile, and what the finalizer calls.
+fn finalizing(
+    maps: &Api<ConfigMap>,
+    log: &Logged,
+) -> impl FnMut(
+    Arc<ConfigMap>,
+    Arc<()>,
+) -> BoxFuture<'static, Result<Action, finalizer::Error<kube_client::Error>>>
++ use<> {
+    let (maps, log) = (maps.clone(), log.clone());
+    move |map, _| {
+        let (maps, log) = (maps.clone(), log.clone());
+        async move {
+            log.lock().unwrap().push("reconcile".to_owned());
+            finalizer(&maps, "example.com/cleanup", map, |event| {
+                let what = if matches!(event, Event::Apply(_)) { "apply" } else { "cleanup" };
+                log.lock().unwrap().push(what.to_owned());
+                ready(Ok::<_, kube_client::Error>(Action::await_change()))
+            })
+            .await
+        }
+        .boxed()
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_finalizer_goes_on_where_own_writes_are_skipped() {
     let (_server, client) = server();
     let (maps, log) = (config_maps(&client), Logged::default());
     maps.add(named("a")).await;
-    let reconcile = {
-        let (maps, log) = (maps.clone(), log.clone());
-        move |map: Arc<ConfigMap>, _: Arc<()>| {
-            let (maps, log) = (maps.clone(), log.clone());
-            Box::pin(async move {
-                finalizer(&maps, "example.com/cleanup", map, |event| {
-                    let what = if matches!(event, Event::Apply(_)) { "apply" } else { "cleanup" };
-                    log.lock().unwrap().push(what.to_owned());
-                    ready(Ok::<_, kube_client::Error>(Action::await_change()))
-                })
-                .await
-            })
-        }
-    };
+    let reconcile = finalizing(&maps, &log);
     let output = Controller::new(maps.clone(), watcher::Config::default())
         .with_config(config().skip_own_writes())
         .run(reconcile, wait_for_change, Arc::new(()));
@@ -366,19 +379,7 @@ async fn a_finalizer_does_not_patch_again_and_again_where_nothing_waits_for_its_
     let (server, client) = server();
     let (maps, log) = (config_maps(&client), Logged::default());
     maps.add(named("a")).await;
-    let reconcile = {
-        let (maps, log) = (maps.clone(), log.clone());
-        move |map: Arc<ConfigMap>, _: Arc<()>| {
-            let (maps, log) = (maps.clone(), log.clone());
-            Box::pin(async move {
-                log.lock().unwrap().push("reconcile".to_owned());
-                finalizer(&maps, "example.com/cleanup", map, |_| {
-                    ready(Ok::<_, kube_client::Error>(Action::await_change()))
-                })
-                .await
-            })
-        }
-    };
+    let reconcile = finalizing(&maps, &log);
     let output = Controller::new(config_maps(&lagging(&server, LAG)), watcher::Config::default())
         .with_config(Config::default().skip_own_writes().write_wait(Duration::ZERO))
         .run(reconcile, wait_for_change, Arc::new(()));

@@ -4,8 +4,8 @@ use super::{
     admission, apply, applylists, auth, autoscalers, cel, columns, conversion, cost, crd, create, defaults,
     delete, discovery, dryrun, encoding, events, fields, finalizers, gc, identity, immutable, limitrange,
     namespaces, patch, pods, policies, priority, quota, ratchet, rbac, read, recorded, representation,
-    reviews, scale, schema, selectors, storageclass, strategic, subresource, unchecked, update, verbs,
-    versions, watch, watchlist,
+    reviews, scale, scale_apply, schema, selectors, storageclass, strategic, subresource, unchecked, update,
+    verbs, versions, watch, watchlist,
 };
 use crate::case::Case;
 
@@ -16,7 +16,7 @@ pub(crate) fn cases() -> Vec<Case> {
         verbs::cases(), create::cases(), read::cases(), update::cases(), immutable::cases(), patch::cases(),
         identity::cases(), apply::cases(), delete::cases(), watch::cases(), watchlist::cases(),
         selectors::cases(), fields::cases(), representation::cases(), encoding::cases(), columns::cases(),
-        subresource::cases(), scale::cases(), pods::cases(), dryrun::cases(), schema::cases(), cel::cases(),
+        subresource::cases(), scale::cases(), scale_apply::cases(), pods::cases(), dryrun::cases(), schema::cases(), cel::cases(),
         cost::cases(), ratchet::cases(), applylists::cases(), crd::cases(), recorded::cases(),
         conversion::cases(), versions::cases(), strategic::cases(), defaults::cases(), events::cases(),
         autoscalers::cases(), namespaces::cases(), gc::cases(), finalizers::cases(), admission::cases(),

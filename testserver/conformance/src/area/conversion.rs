@@ -1,5 +1,6 @@
 //! Conversion webhooks: when they are called, and what a conversion may not change.
 
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
@@ -32,6 +33,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("conversion/storage-version-needs-nobody", "the storage version can be read and written while the webhook fails", stored),
         custom("conversion/validated-in-own-version-422", "an object is validated by the schema of its version", validated),
         custom("conversion/labels", "a conversion may change labels", labels),
+        custom("conversion/watch-waits", "an open watch is silent while an object cannot be converted, and then goes on", watch_waits),
         custom("conversion/metadata-kept", "a conversion cannot change the rest of metadata", metadata),
     ];
     broken.chain(refused).chain(others.into_iter().flatten()).collect()
@@ -45,6 +47,15 @@ fn broken() -> Vec<(&'static str, &'static str, How, &'static str)> {
         ("count", "a conversion that returns too few objects", How::Nothing, "returned 0 objects, expected 1"),
         ("name", "a conversion that changes the name", How::Renames, "must have the same name: a != other"),
         ("version", "a conversion to another version", How::WrongVersion, "invalid groupVersion"),
+        ("no-message", "a conversion that fails without a message", How::FailsSilently, "failed: response.result.status was 'Failure', not 'Success'"),
+        ("uid", "a response to another request", How::OtherUid, "failed: expected response.uid="),
+        ("no-response", "a review without a response", How::NoResponse, "failed: no response provided"),
+        ("no-type", "a response that says not what it is", How::NoType, "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind="),
+        ("empty", "an empty response", How::Empty, "failed: 0-length response with status code: 200"),
+        ("kind", "a conversion to another kind", How::WrongKind, "invalid kind (expected Thing, received Other)"),
+        ("labels", "a conversion to an invalid label", How::WrongLabels, "returned invalid metadata: metadata.labels: Invalid value: \"no label\""),
+        ("label-number", "a conversion to a label that is a number", How::NumberLabels, "returned invalid metadata: metadata.labels[converted] must be a string, but is int64 in converted object"),
+        ("no-object", "a conversion to a text", How::Text, "json: cannot unmarshal string into Go value of type map[string]interface {}"),
         ("server-error", "a webhook that responds with 500", How::ServerError, "has prevented the request from succeeding"),
     ]
 }
@@ -71,6 +82,15 @@ enum How {
     Nothing,
     Renames,
     WrongVersion,
+    WrongKind,
+    WrongLabels,
+    NumberLabels,
+    Text,
+    FailsSilently,
+    OtherUid,
+    NoResponse,
+    NoType,
+    Empty,
     ServerError,
     Labels,
     Metadata,
@@ -88,6 +108,10 @@ fn converted(object: &Value, to: &str, how: How) -> Value {
     match how {
         How::Renames => out["metadata"]["name"] = json!("other"),
         How::WrongVersion => out["apiVersion"] = object["apiVersion"].clone(),
+        How::WrongKind => out["kind"] = json!("Other"),
+        How::WrongLabels => out["metadata"]["labels"] = json!({"converted": "no label"}),
+        How::NumberLabels => out["metadata"]["labels"] = json!({"converted": 1}),
+        How::Text => out = json!("text"),
         How::Labels => out["metadata"]["labels"] = json!({"converted": "yes"}),
         How::Metadata => out["metadata"]["finalizers"] = json!(["conformance.example/no"]),
         _ => {}
@@ -101,6 +125,16 @@ fn answer(request: &Value, how: How) -> WebhookResponse {
     let out: Vec<Value> = objects.iter().map(|object| converted(object, to, how)).collect();
     match how {
         How::ServerError => WebhookResponse::Raw(500, "oops".into()),
+        How::Empty => WebhookResponse::Raw(200, String::new()),
+        How::NoResponse => WebhookResponse::Raw(
+            200,
+            json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview"}).to_string(),
+        ),
+        How::NoType => WebhookResponse::Raw(200, json!({"response": {"uid": request["uid"]}}).to_string()),
+        How::FailsSilently => WebhookResponse::Response(json!({"result": {"status": "Failure"}})),
+        How::OtherUid => WebhookResponse::Response(
+            json!({"uid": "other", "result": {"status": "Success"}, "convertedObjects": out}),
+        ),
         How::Fails => {
             WebhookResponse::Response(json!({"result": {"status": "Failure", "message": "cannot"}}))
         }
@@ -272,12 +306,56 @@ async fn metadata(cx: Context) -> Outcome {
     Ok(())
 }
 
+/// Each request that reads an object which the webhook cannot convert, also one that the response would not show.
 async fn breaks(cx: Context, how: How, message: &str) -> Outcome {
     let _hook = served(&cx, how).await?;
-    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
-    let reply = cx.get(one(&cx, "v2", "a")).await?;
-    reply.is(500)?.eq("/status", "Failure")?.mentions("conversion webhook for ")?.mentions(message)?;
+    let thing = cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    let why = format!("object not decodable revision={}: ", thing.revision()?);
+    let (all, one_of_it) = (cx.own("v2", "things"), one(&cx, "v2", "a"));
+    for reply in [cx.get(&one_of_it).await?, cx.delete(&one_of_it).await?] {
+        reply
+            .fails(500, "InternalError")?
+            .mentions("Internal error occurred: StorageError: corrupt object, Code: 7")?;
+        reply.mentions(&why)?.mentions(message)?;
+    }
+    for query in ["", "?limit=1", "?labelSelector=no=label", "?fieldSelector=metadata.name=a"] {
+        let reply = cx.get(format!("{all}{query}")).await?;
+        reply.fails(500, "StorageReadError")?.eq("/details/kind", "things")?.eq("/details/name", "list")?;
+        reply.mentions("failed to read one or more things.")?.mentions(&why)?.mentions(message)?;
+    }
+    cx.get(format!("{all}?fieldSelector=metadata.name=b")).await?.lists(&[])?;
+    cx.call(Method::DELETE, &all).send().await?.fails(500, "StorageReadError")?;
+    let reply = cx.merge(&one_of_it, &json!({"spec": {"width": "6"}})).await?;
+    reply.is(500)?.absent("/reason")?.mentions(&why)?.mentions(message)?;
+    let watched = || cx.get(format!("{all}?watch=true&timeoutSeconds=1&labelSelector=no=label"));
+    // It takes a moment until the cache of the server has noticed.
+    let refused = cx.eventually("429", watched, |reply| reply.code == 429).await?;
+    refused.fails(429, "TooManyRequests")?.eq("/details/retryAfterSeconds", 1)?;
+    refused.mentions("storage is (re)initializing")?;
     cx.get(one(&cx, "v1", "a")).await?.is(200)?;
+    Ok(())
+}
+
+async fn watch_waits(cx: Context) -> Outcome {
+    let fails = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let failing = fails.clone();
+    let hook = TestWebhook::start(move |_, request| {
+        let to_stored = request["desiredAPIVersion"].as_str().unwrap_or_default().ends_with("/v1");
+        let fails = !to_stored && failing.load(std::sync::atomic::Ordering::Relaxed);
+        answer(request, if fails { How::Fails } else { How::Well })
+    })
+    .await?;
+    cx.establish(&convertible(&cx, &hook)).await?;
+    let revision = cx.get(cx.own("v2", "things")).await?.revision()?;
+    let path = format!("{}?watch=true&timeoutSeconds=60&resourceVersion={revision}", cx.own("v2", "things"));
+    let mut watch = cx.watch(path).await?;
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "a", "5")).await?;
+    watch.expect("ADDED", "a").await?;
+    fails.store(true, std::sync::atomic::Ordering::Relaxed);
+    cx.create_at(cx.own("v1", "things"), &thing(&cx, "v1", "b", "5")).await?;
+    watch.expect_idle(std::time::Duration::from_secs(2)).await?;
+    fails.store(false, std::sync::atomic::Ordering::Relaxed);
+    watch.expect("ADDED", "b").await?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 //! - Verbs on objects: `verbs`, `create`, `read`, `update`, `immutable`, `patch`, `identity`, `apply`, `delete`.
 //! - Lists and watches: `watch`, `watchlist`, `selectors`, `fields`.
 //! - Formats: `representation`, `encoding`, `columns`.
-//! - Subresources: `subresource`, `scale`, `pods`.
+//! - Subresources: `subresource`, `scale`, `scale_apply`, `pods`.
 //! - Dry runs and validation of fields: `dryrun`.
 //! - Custom resources: `schema`, `cel`, `cost`, `ratchet`, `applylists`, `crd`, `recorded`, `conversion`, `versions`.
 //! - Built-in kinds: `strategic`, `defaults`, `events`, `autoscalers`.
@@ -49,6 +49,7 @@ mod recorded;
 mod representation;
 mod reviews;
 mod scale;
+mod scale_apply;
 mod schema;
 mod selectors;
 mod storageclass;

@@ -16,6 +16,9 @@ use crate::{
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
+        each("representation/version-without-view-406", "a media type with a version or group and no representation: 406", version_without_view),
+        custom("representation/any-application-type@custom", "Accept: application/* of a custom resource is JSON", any_application_type),
+        core("representation/any-application-type-406@builtin", "Accept: application/* of a built-in kind: 406", any_application_type),
         each("representation/partial-object", "PartialObjectMetadata: kind, apiVersion and metadata only", partial),
         each("representation/partial-list", "PartialObjectMetadataList of a collection", partial_list),
         since(25, each("representation/partial-list-pages", "limit and continue apply to a metadata-only list", partial_pages)),
@@ -51,6 +54,22 @@ async fn get_as(cx: &Context, path: String, accept: &str) -> Result<ApiResponse,
     let r = cx.call(Method::GET, path).accept(accept).send().await?;
     r.is(200)?;
     Ok(r)
+}
+
+async fn version_without_view(cx: Context) -> Outcome {
+    cx.create("a").await?;
+    for parameter in ["v=v1", "g=meta.k8s.io"] {
+        let accept = format!("application/json;{parameter}");
+        let reply = cx.call(Method::GET, cx.one("a")).accept(&accept).send().await?;
+        reply.fails(406, "NotAcceptable")?.mentions("only the following media types are accepted")?;
+    }
+    Ok(())
+}
+
+async fn any_application_type(cx: Context) -> Outcome {
+    let code = if cx.subject == Subject::Custom { 200 } else { 406 };
+    cx.call(Method::GET, cx.all()).accept("application/*").send().await?.is(code)?;
+    Ok(())
 }
 
 async fn partial(cx: Context) -> Outcome {

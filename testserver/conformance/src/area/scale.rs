@@ -1,18 +1,19 @@
 //! What writes of scale and status accept, for a custom resource and a Deployment.
 
+use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core, custom, since},
+    case::{Case, core, custom},
     check::{Failure, Outcome, equal, holds},
     client::ApiResponse,
-    context::{Context, JSON_PATCH, STRATEGIC},
+    context::{Context, JSON_PATCH, MERGE, STRATEGIC},
     kinds::{DEPLOYMENT, POD, WIDGET},
     subject::Subject,
 };
 
 /// A rule of scale, for both subjects.
-fn both<F, R>(id: &str, rule: &str, run: F) -> Vec<Case>
+pub(super) fn both<F, R>(id: &str, rule: &str, run: F) -> Vec<Case>
 where
     F: Fn(Context) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Outcome> + Send + 'static,
@@ -43,10 +44,9 @@ pub(crate) fn cases() -> Vec<Case> {
         both("json-patch", "a JSON patch of scale", json_patch),
         custom("scale/strategic-415", "a strategic merge patch of a custom resource's scale: 415", strategic_custom),
         core("scale/strategic", "a strategic merge patch of a Deployment's scale", strategic),
-        core("scale/apply", "an apply of a Deployment's scale sets replicas", applied),
-        since(22, core("scale/apply-conflict", "an apply of replicas that another manager owns: 409, unless forced; the owner is recorded with the subresource (since 1.22)", apply_conflict)),
-        core("scale/apply-other-kind-400", "an apply of another kind: 400", apply_other_kind),
-        since(22, custom("scale/apply-custom", "an apply of a custom resource's scale: 409 if another manager owns other replicas (since 1.22)", apply_custom)),
+        both("unknown-fields", "unknown and duplicate fields of a Scale: warnings, under strict validation 400 for PUT and 422 for a patch", unknown_fields),
+        core("scale/strategic-nothing", "a strategic merge patch of scale: null changes nothing, another kind is ignored", strategic_nothing),
+        custom("scale/unreadable-422", "values that scale reads are checked at every write of a custom resource", unreadable),
         custom("scale/status-without-version-422", "PUT of a custom resource's status without resourceVersion, or with 0: 422", status_without_version),
         core("scale/status-without-version", "PUT of a Deployment's status needs no resourceVersion", status_unconditional),
         custom("scale/status-patch-version-422", "a patch of a custom resource's status that removes the resourceVersion: 422", status_patch_version),
@@ -61,14 +61,14 @@ pub(crate) fn cases() -> Vec<Case> {
 }
 
 /// The object that is scaled.
-fn one(cx: &Context) -> String {
+pub(super) fn one(cx: &Context) -> String {
     match cx.subject {
         Subject::Custom => cx.one("a"),
         Subject::Builtin => cx.one_of(&DEPLOYMENT, "a"),
     }
 }
 
-fn scale(cx: &Context) -> String {
+pub(super) fn scale(cx: &Context) -> String {
     format!("{}/scale", one(cx))
 }
 
@@ -77,7 +77,7 @@ fn status(cx: &Context) -> String {
 }
 
 /// Creates the object with two replicas, which no controller changes.
-async fn scaled(cx: &Context) -> Result<ApiResponse, Failure> {
+pub(super) async fn scaled(cx: &Context) -> Result<ApiResponse, Failure> {
     match cx.subject {
         Subject::Custom => cx.create_at(cx.all(), &cx.with_spec("a", json!({"replicas": 2}))).await,
         Subject::Builtin => {
@@ -252,49 +252,79 @@ async fn strategic(cx: Context) -> Outcome {
     Ok(())
 }
 
-fn config(replicas: u32) -> Value {
-    json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": replicas}})
+/// With an unknown field in each part, and with a duplicate one.
+pub(super) fn faulty(cx: &Context) -> (Value, &'static str) {
+    let mut unknown = body(cx, json!({"bogus": 1}), json!(2));
+    unknown["spec"]["bogus"] = json!(1);
+    unknown["bogus"] = json!(1);
+    let duplicate = r#"{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":2,"replicas":2}}"#;
+    (unknown, duplicate)
 }
 
-async fn applied(cx: Context) -> Outcome {
+async fn unknown_fields(cx: Context) -> Outcome {
     scaled(&cx).await?;
-    let reply = cx.apply(format!("{}?force=true", scale(&cx)), "m", &config(3)).await?;
-    reply.is(200)?.eq("/kind", "Scale")?.eq("/spec/replicas", 3)?;
-    cx.get(one(&cx)).await?.eq("/spec/replicas", 3)?.eq("/spec/paused", true)?;
-    let mut negative = config(0);
-    negative["spec"]["replicas"] = json!(-1);
-    cx.apply(format!("{}?force=true", scale(&cx)), "m", &negative).await?.fails(422, "Invalid")?;
+    let (unknown, duplicate) = faulty(&cx);
+    for query in ["", "?fieldValidation=Warn"] {
+        let path = format!("{}{query}", scale(&cx));
+        let fields =
+            ["bogus", "metadata.bogus", "spec.bogus"].map(|field| format!("unknown field {field:?}"));
+        for reply in [cx.put(&path, &unknown).await?, cx.merge(&path, &unknown).await?] {
+            equal("warnings", fields.to_vec(), reply.warnings())?;
+        }
+        let twice = vec!["duplicate field \"spec.replicas\"".to_owned()];
+        let put = cx.call(Method::PUT, &path).bytes("application/json", duplicate).send().await?;
+        equal("warnings", twice.clone(), put.warnings())?;
+        let patch = cx.call(Method::PATCH, &path).bytes(MERGE, duplicate).send().await?;
+        equal("warnings", twice, patch.warnings())?;
+    }
+    let ignored = cx.put(format!("{}?fieldValidation=Ignore", scale(&cx)), &unknown).await?;
+    ignored.is(200)?;
+    equal("warnings", Vec::<String>::new(), ignored.warnings())?;
+    let strict = format!("{}?fieldValidation=Strict", scale(&cx));
+    for body in [unknown.to_string(), duplicate.to_owned()] {
+        let put = cx.call(Method::PUT, &strict).bytes("application/json", body.clone()).send().await?;
+        put.fails(400, "BadRequest")?;
+        let patch = cx.call(Method::PATCH, &strict).bytes(MERGE, body).send().await?;
+        patch.fails(422, "Invalid")?.mentions("strict decoding error")?;
+    }
+    let patch = json!([{"op": "add", "path": "/spec/bogus", "value": 1}]);
+    cx.patch(strict, JSON_PATCH, &patch).await?.fails(422, "Invalid")?;
     Ok(())
 }
 
-async fn apply_conflict(cx: Context) -> Outcome {
+async fn strategic_nothing(cx: Context) -> Outcome {
     scaled(&cx).await?;
-    let reply = cx.apply(scale(&cx), "m", &config(3)).await?;
-    reply.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.replicas")?;
-    cx.apply(format!("{}?force=true", scale(&cx)), "m", &config(3)).await?.is(200)?;
-    let object = cx.get(one(&cx)).await?.body;
-    let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
-    let mine = entries.iter().find(|entry| entry["manager"] == "m").cloned().unwrap_or_default();
-    equal("its subresource", json!("scale"), mine["subresource"].clone())?;
-    equal("its fields", json!({"f:spec": {"f:replicas": {}}}), mine["fieldsV1"].clone())
-}
-
-async fn apply_other_kind(cx: Context) -> Outcome {
-    scaled(&cx).await?;
-    let mut other = config(3);
-    other["apiVersion"] = json!("apps/v1");
-    other["kind"] = json!("Deployment");
-    cx.apply(scale(&cx), "m", &other).await?.fails(400, "BadRequest")?;
+    let nothing = cx.call(Method::PATCH, scale(&cx)).bytes(STRATEGIC, "null").send().await?;
+    nothing.is(200)?.eq("/spec/replicas", 2)?;
+    let other = json!({"apiVersion": "autoscaling/v2", "kind": "Pod", "spec": {"replicas": 3}});
+    cx.patch(scale(&cx), STRATEGIC, &other).await?.is(200)?.eq("/kind", "Scale")?.eq("/spec/replicas", 3)?;
     Ok(())
 }
 
-async fn apply_custom(cx: Context) -> Outcome {
-    scaled(&cx).await?;
-    let reply = cx.apply(scale(&cx), "m", &config(3)).await?;
-    reply.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.replicas")?;
-    cx.apply(scale(&cx), "m", &config(2)).await?.is(200)?.eq("/spec/replicas", 2)?;
-    let forced = cx.apply(format!("{}?force=true", scale(&cx)), "m", &config(3)).await?;
-    forced.is(500)?.mentions("request to convert CR to an invalid group/version: autoscaling/v1")?;
+async fn unreadable(cx: Context) -> Outcome {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let mut crd = crate::kinds::plain_crd(&cx.own_group(), "Thing", "things", any);
+    crd["spec"]["versions"][0]["subresources"] = json!({"status": {}, "scale": {
+        "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}});
+    cx.establish(&crd).await?;
+    let (all, thing) = (cx.own("v1", "things"), format!("{}/a", cx.own("v1", "things")));
+    let object = |replicas: Value| json!({"apiVersion": format!("{}/v1", cx.own_group()), "kind": "Thing", "metadata": {"name": "a"}, "spec": {"replicas": replicas}});
+    for replicas in [json!("2"), json!(2.5), json!(true), json!({}), json!(-1), json!(1_i64 << 40)] {
+        let reply = cx.post(&all, &object(replicas)).await?;
+        reply.fails(422, "Invalid")?.cause("FieldValueInvalid", ".spec.replicas")?;
+    }
+    cx.create_at(&all, &object(json!(2))).await?;
+    cx.merge(&thing, &json!({"spec": {"replicas": "2"}})).await?.fails(422, "Invalid")?;
+    for (field, value) in [("replicas", json!("2")), ("replicas", json!(-1)), ("selector", json!(1))] {
+        let status = cx.merge(format!("{thing}/status"), &json!({"status": {field: value}})).await?;
+        status.fails(422, "Invalid")?.cause("FieldValueInvalid", &format!(".status.{field}"))?;
+    }
+    cx.get(format!("{thing}/scale")).await?.is(200)?.eq("/spec/replicas", 2)?;
+    cx.merge(&thing, &json!({"spec": {"replicas": null}})).await?.is(200)?;
+    let reply = cx.get(format!("{thing}/scale")).await?;
+    reply
+        .fails(500, "InternalError")?
+        .mentions("the spec replicas field \".spec.replicas\" does not exist")?;
     Ok(())
 }
 

@@ -36,6 +36,8 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("subresource/scale-negative-422", "negative replicas: 422", scale_negative),
         custom("subresource/scale-stale-409", "PUT of scale with a stale resourceVersion: 409", scale_stale),
         custom("subresource/scale-absent-404", "no scale subresource in the CRD: 404", scale_absent),
+        since(37, core("subresource/status-of-pods-422", "a status of a Pod: addresses, class, generation and nominated node are validated (as 1.37 does)", status_of_pods)),
+        since(37, core("subresource/status-of-claims-422", "a status of a claim: amounts and resizes are validated (as 1.37 does)", status_of_claims)),
         core("subresource/deployment-scale", "scale of a Deployment", deployment_scale),
         core("subresource/deployment-status", "status of a Deployment is changed by its subresource only", deployment_status),
         core("subresource/pod-status", "a Pod's status is set by its subresource", pod_status),
@@ -255,6 +257,45 @@ pub(super) fn deployment(cx: &Context) -> serde_json::Value {
         json!({"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template});
     cx.object_of(&DEPLOYMENT, "a", json!({"spec": spec}))
+}
+
+async fn status_of_pods(cx: Context) -> Outcome {
+    let spec = json!({"spec": {"nodeSelector": {"no": "node"}, "containers": [{"name": "c", "image": "i"}]}});
+    cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", spec)).await?;
+    for (status, field) in [
+        (json!({"podIPs": [{"ip": "x"}]}), "status.podIPs[0]"),
+        (json!({"hostIPs": [{"ip": "1.2.3.4"}]}), "status.hostIPs[0].ip"),
+        (json!({"qosClass": "Guaranteed"}), "status.qosClass"),
+        (json!({"nominatedNodeName": "A B"}), "status.nominatedNodeName"),
+        (json!({"observedGeneration": -1}), "status.observedGeneration"),
+    ] {
+        let reply = cx.merge(format!("{}/status", cx.one_of(&POD, "a")), &json!({"status": status})).await?;
+        reply.fails(422, "Invalid")?.cause("FieldValueInvalid", field)?;
+    }
+    Ok(())
+}
+
+async fn status_of_claims(cx: Context) -> Outcome {
+    let claims = format!("/api/v1/namespaces/{}/persistentvolumeclaims", cx.ns);
+    let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+    cx.create_at(&claims, &json!({"metadata": {"name": "a"}, "spec": spec})).await?;
+    for (status, reason, field) in [
+        (json!({"capacity": {"storage": "-1"}}), "FieldValueInvalid", "status.capacity[storage]"),
+        (
+            json!({"allocatedResources": {"storage": "-1"}}),
+            "FieldValueInvalid",
+            "status.allocatedResources[storage]",
+        ),
+        (
+            json!({"allocatedResourceStatuses": {"storage": "x"}}),
+            "FieldValueNotSupported",
+            "status.allocatedResourceStatuses",
+        ),
+    ] {
+        let reply = cx.merge(format!("{claims}/a/status"), &json!({"status": status})).await?;
+        reply.fails(422, "Invalid")?.cause(reason, field)?;
+    }
+    Ok(())
 }
 
 async fn deployment_scale(cx: Context) -> Outcome {

@@ -83,7 +83,7 @@ impl From<ManagedFieldsEntry> for Value {
 
 impl ManagedFieldsEntry {
     /// Whether both entries are of the same manager: appliers are the same across versions.
-    fn same_manager(&self, other: &Self) -> bool {
+    pub(super) fn same_manager(&self, other: &Self) -> bool {
         self.manager == other.manager
             && self.operation == other.operation
             && self.subresource == other.subresource

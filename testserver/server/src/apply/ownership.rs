@@ -87,12 +87,17 @@ impl Versions for ResourceVersions<'_> {
         let from = self.endpoint(object["apiVersion"].as_str().unwrap_or_default());
         let (Some(from), Some(to)) = (from, self.endpoint(to)) else { return Ok(object.clone()) };
         let responses = &self.call.webhook_responses;
-        conversion::between_versions(self.storage, responses, from, to, object.clone())
+        Ok(conversion::between_versions(self.storage, responses, from, to, object.clone())?)
     }
 }
 
-/// The entries of an object; unreadable ones are skipped, as if the fields had no owner.
+/// The entries of an object; unreadable ones are skipped, as if the fields had no owner. Of two of one manager, the later one counts.
 pub(crate) fn entries(object: &Value) -> Vec<ManagedFieldsEntry> {
-    let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-    entries.filter_map(|entry| ManagedFieldsEntry::deserialize(entry).ok()).collect()
+    let sent = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    let mut entries: Vec<ManagedFieldsEntry> = Vec::new();
+    for entry in sent.filter_map(|entry| ManagedFieldsEntry::deserialize(entry).ok()) {
+        entries.retain(|before| !before.same_manager(&entry));
+        entries.push(entry);
+    }
+    entries
 }

@@ -77,8 +77,6 @@ impl ClusterState {
             cluster.join_node();
         }
         cluster.run_tasks();
-        // Bootstrap objects are not part of the history.
-        cluster.compact();
         cluster
     }
 

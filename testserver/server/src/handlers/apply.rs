@@ -93,7 +93,10 @@ fn check_identity(call: &Call, config: &Value, exists: bool) -> Result<(), Statu
 }
 
 /// Warnings about duplicate fields, which strict validation refuses.
-fn duplicate_warnings(call: &Call, validation: FieldValidation) -> Result<Vec<String>, StatusError> {
+pub(super) fn duplicate_warnings(
+    call: &Call,
+    validation: FieldValidation,
+) -> Result<Vec<String>, StatusError> {
     let duplicates = strict::duplicates(call, validation);
     match validation {
         FieldValidation::Strict if !duplicates.is_empty() => {

@@ -11,6 +11,7 @@ use crate::{
     call::{ApiResponse, Call, Content},
     cluster::{ClusterState, Deletion, has_propagation},
     route::{DeleteOptions, ListOptions, Propagation, Query},
+    schema::FieldError,
     scheme::Endpoint,
     status_error::{Details, StatusError},
     storage::Stored,
@@ -61,6 +62,12 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
         return Err(StatusError::method_not_allowed().into());
     }
     let options = options(call)?;
+    if options.ignores_unreadable {
+        let field = "ignoreStoreReadErrorWithClusterBreakingPotential";
+        let why = "is not allowed with DELETECOLLECTION, try again after removing the option";
+        let error = FieldError::invalid(field, true, why);
+        return Err(StatusError::invalid_option("DeleteOptions", &[error]).into());
+    }
     let filter = watch::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
     let selected: Vec<Arc<Stored>> = cluster
@@ -70,8 +77,13 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
         .cloned()
         .collect();
     let mut warnings = Vec::new();
+    let all: Vec<_> = match resource.conversion {
+        // Each object is read before it is selected.
+        Some(_) => cluster.store().objects(resource.table, call.namespace.as_deref()).cloned().collect(),
+        None => Vec::new(),
+    };
+    call.read_all(cluster.storage(), &all)?;
     for object in &selected {
-        call.read(cluster.storage(), object)?;
         warnings.extend(review(cluster, call, object, options.dry_run)?);
     }
     if !options.dry_run {

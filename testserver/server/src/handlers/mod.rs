@@ -50,7 +50,7 @@ pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     match (verb, part) {
         ("get" | "update" | "patch", Some("scale")) => scale::perform(cluster, call),
         ("get", _) if as_object => Ok(read::get(cluster, call)?),
-        ("list", None) => Ok(read::list(cluster, call)?),
+        ("list", None) => read::list(cluster, call),
         ("create", None) if endpoint.is_core("bindings") => binding::bind_named(cluster, call),
         ("create", None) if reviews::is_review(endpoint) => Ok(reviews::create(cluster, call)?),
         ("create", None) => create::create(cluster, call),

@@ -1,5 +1,7 @@
 //! GET of an object or a list, with pages and earlier revisions.
 
+use std::sync::Arc;
+
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use serde_json::{Map, Value, json};
 
@@ -8,8 +10,9 @@ use crate::{
     cluster::ClusterState,
     route::{ListOptions, ResourceVersionMatch},
     status_error::StatusError,
-    storage::{Key, Page, PageRequest},
-    watch,
+    storage::{Key, Page, PageRequest, Stored},
+    watch::{self, Filter},
+    webhook::Interruption,
 };
 
 pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
@@ -32,14 +35,15 @@ pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, St
     Ok(ApiResponse::ok(Content::Object(stored.clone())))
 }
 
-pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = ListOptions::parse(&call.query)?;
     let filter = watch::filter(&call.endpoint, call.namespace.clone(), &options)?;
     let (at, start) = position(cluster, call, &options)?;
     let oldest = cluster.oldest_listed();
     if call.stale.is_none() && at.is_some_and(|at| at < oldest) {
-        return Err(expired(cluster, call, &options, oldest));
+        return Err(expired(cluster, call, &options, oldest).into());
     }
+    let from = start.clone();
     let request = PageRequest {
         table: call.endpoint.resource.table,
         namespace: call.namespace.as_deref(),
@@ -48,11 +52,42 @@ pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, S
         limit: options.limit,
         matches: &|stored| filter.matches(stored),
     };
-    let page = cluster.store().page(request).map_err(|old| expired(cluster, call, &options, old.oldest))?;
+    let mut page =
+        cluster.store().page(request).map_err(|old| expired(cluster, call, &options, old.oldest))?;
+    if call.endpoint.resource.conversion.is_some() {
+        page.objects = converted(cluster, call, &filter, &options, (at, from), page.objects)?;
+    }
     let selects_all = options.labels.is_empty() && options.fields.is_empty();
     let more = continuation(cluster, &page, call, selects_all);
     let content = Content::List { objects: page.objects, revision: page.revision, more };
     Ok(ApiResponse::ok(content))
+}
+
+/// The objects of a page in the version of the call. A genuine server reads objects before it selects them: also one that the list does
+/// not show fails it if it cannot be converted.
+fn converted(
+    cluster: &ClusterState,
+    call: &Call,
+    filter: &Filter,
+    options: &ListOptions,
+    (at, start): (Option<u64>, Option<Key>),
+    page: Vec<Arc<Stored>>,
+) -> Result<Vec<Arc<Stored>>, Interruption> {
+    if options.limit > 0 {
+        return call.read_all(cluster.storage(), &page);
+    }
+    let read = PageRequest {
+        table: call.endpoint.resource.table,
+        namespace: call.namespace.as_deref(),
+        at,
+        start,
+        limit: 0,
+        matches: &|stored| filter.fields.name().is_none_or(|name| name == stored.key.name()),
+    };
+    let read = cluster.store().page(read).map_err(|old| expired(cluster, call, options, old.oldest))?.objects;
+    let converted = call.read_all(cluster.storage(), &read)?;
+    let both = read.iter().zip(converted);
+    Ok(both.filter(|(stored, _)| filter.matches(stored)).map(|(_, converted)| converted).collect())
 }
 
 /// The revision to list and the first key.

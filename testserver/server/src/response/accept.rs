@@ -57,6 +57,9 @@ impl View {
         if accept.trim().is_empty() {
             return Ok((Self::Object, Media::Json));
         }
+        if offer.protobuf && !clauses(accept).iter().any(|clause| clause.media != "application/*") {
+            return Err(StatusError::unrouted_accept(OFFERED));
+        }
         let include = match query.get("includeObject") {
             None | Some("Metadata") => Include::Metadata,
             Some("None") => Include::Nothing,
@@ -119,7 +122,7 @@ pub(crate) fn discovery_form(accept: &str) -> Option<(&'static str, Media)> {
 
 fn view(clause: &Clause, include: Include) -> Option<View> {
     match (clause.get("as"), clause.get("g"), clause.get("v")) {
-        (None, ..) => Some(View::Object),
+        (None, None, None) => Some(View::Object),
         (Some("Table"), Some("meta.k8s.io"), Some("v1")) if table::SERVED => Some(View::Table(include)),
         (Some("PartialObjectMetadata"), Some("meta.k8s.io"), Some("v1")) => Some(View::Metadata),
         (Some("PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => Some(View::MetadataList),
@@ -197,7 +200,12 @@ mod tests {
             view("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),
             Ok((View::Object, Media::Json))
         );
-        assert_eq!(view("text/html").unwrap_err().code, 406);
+        for refused in
+            ["text/html", "application/*", "application/json;v=v1", "application/json;g=meta.k8s.io"]
+        {
+            assert_eq!(view(refused).unwrap_err().code, 406, "{refused}");
+        }
+        assert_eq!(negotiate("application/*", true), Ok((View::Object, Media::Json)));
         assert_eq!(view(PROTOBUF), Ok((View::Object, Media::Protobuf)));
     }
 

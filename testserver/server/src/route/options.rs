@@ -167,6 +167,8 @@ pub(crate) struct DeleteOptions {
     pub(crate) resource_version: Option<String>,
     /// The grace period in seconds; the object's own if missing.
     pub(crate) grace: Option<i64>,
+    /// Delete what cannot be read.
+    pub(crate) ignores_unreadable: bool,
     /// `orphanDependents: false`, for which a deletion that has to wait is 202.
     pub(crate) cascades: bool,
 }
@@ -205,6 +207,7 @@ impl DeleteOptions {
         Ok(Self {
             dry_run,
             propagation,
+            ignores_unreadable: body["ignoreStoreReadErrorWithClusterBreakingPotential"] == true,
             cascades: orphan == Some(false),
             uid: text(&conditions["uid"]),
             resource_version: text(&conditions["resourceVersion"]),

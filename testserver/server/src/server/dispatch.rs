@@ -78,7 +78,7 @@ async fn run(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Respon
         let webhook_call = match result {
             Ok(Handled::Stream(response)) => return Ok(response),
             Ok(Handled::Response(response, encoder, media)) => {
-                let mut response = encode(server, &call.endpoint, response, &encoder).await?;
+                let mut response = encode(server, &call, response, &encoder).await?;
                 response.extensions_mut().insert(media);
                 return Ok(response);
             }
@@ -103,27 +103,42 @@ enum Handled {
 /// Encodes a response in the requested version and format.
 async fn encode(
     server: &ApiServer,
-    endpoint: &Endpoint,
+    call: &Call,
     response: ApiResponse,
     encoder: &Encoder,
 ) -> Result<Response<Body>, StatusError> {
     // Only tables need the time.
     let now = if encoder.shows_ages() { server.cluster().lock().now() } else { String::new() };
-    let convert = |objects| conversion::to_requested_version(server.cluster(), endpoint, objects);
+    let endpoint = &call.endpoint;
     let body = match response.content {
         Content::Object(object) => {
             encoder.check_object()?;
-            let converted = convert(vec![object]).await?;
+            let objects = [object];
+            let converted = conversion::to_requested_version(server.cluster(), endpoint, &objects).await;
+            let converted =
+                converted.map_err(|unconverted| refusal(call.unread(unconverted, &objects[0])))?;
             converted.first().map(|object| encoder.object(object, &now)).unwrap_or_default()
         }
         Content::List { objects, revision, more } => {
             encoder.check_list()?;
-            let converted = convert(objects).await?;
+            let converted = conversion::to_requested_version(server.cluster(), endpoint, &objects).await;
+            let converted =
+                converted.map_err(|unconverted| refusal(unconverted.in_list(endpoint, &objects)))?;
             encoder.list(converted.iter().map(AsRef::as_ref), &revision.to_string(), more, &now)
         }
         Content::Document(document) => encoder.document(document)?,
     };
     Ok(respond::json(response.code, body, &response.warnings))
+}
+
+/// The refusal of a conversion that has called its webhook.
+fn refusal(interruption: Interruption) -> StatusError {
+    match interruption {
+        Interruption::Refused(error) => error,
+        Interruption::NeedsWebhook(_) => {
+            StatusError::internal("the conversion asks for a second webhook call")
+        }
+    }
 }
 
 /// The endpoint after the lock was released: its CRD may have changed.
@@ -210,9 +225,9 @@ fn watch(
     cluster: &ClusterState,
     call: &Call,
     encoder: Encoder,
-) -> Result<Watch, StatusError> {
+) -> Result<Watch, Interruption> {
     if !call.endpoint.allows("watch") {
-        return Err(StatusError::method_not_allowed());
+        return Err(StatusError::method_not_allowed().into());
     }
     let options = ListOptions::parse(&call.query)?;
     let filter = watch::filter(&call.endpoint, call.namespace.clone(), &options)?;
@@ -222,6 +237,11 @@ fn watch(
         start => (start?, None),
     };
     let table = call.endpoint.resource.table;
+    if call.endpoint.resource.conversion.is_some() {
+        let all: Vec<_> = cluster.store().objects(table, None).cloned().collect();
+        conversion::in_requested_version(cluster.storage(), &call.endpoint, &call.webhook_responses, &all)
+            .map_err(|unconverted| unconverted.in_watch(&call.endpoint, &all))?;
+    }
     let watch =
         Watch::begin(server.cluster().clone(), cluster, table, (start, filter, encoder), server.end_signal());
     let watch = watch.with_timeout(options.timeout_seconds).with_bookmarks(options.bookmarks);

@@ -68,6 +68,11 @@ impl StatusError {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(named(group, plural, name))
     }
 
+    /// A failure that Kubernetes does not explain any further.
+    pub(crate) fn unexplained(why: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)
+    }
+
     pub(crate) fn internal(why: impl std::fmt::Display) -> Self {
         let cause = Cause { message: why.to_string(), ..Cause::default() };
         let message = format!("Internal error occurred: {why}");
@@ -122,6 +127,12 @@ impl StatusError {
     pub(crate) fn unrouted_media_type() -> Self {
         let message = "415: Unsupported Media Type";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", message)
+            .about(Details::default())
+    }
+
+    /// No handler of a built-in kind has an acceptable representation.
+    pub(crate) fn unrouted_accept(available: &str) -> Self {
+        Self::not_acceptable(format!("406: Not Acceptable\n\nAvailable representations: {available}"))
             .about(Details::default())
     }
 

@@ -22,6 +22,8 @@ use crate::{
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// The duration of a watch without `timeoutSeconds`.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+/// When an object that could not be converted is tried again.
+const CONVERT_AGAIN: Duration = Duration::from_secs(1);
 /// Changes read from the history at a time.
 const BATCH: usize = 256;
 
@@ -154,17 +156,8 @@ impl Watch {
                 Some(_) if self.encoder.shows_no_event() => return None,
                 Some(Ready::Line(line)) => return Some(line),
                 Some(Ready::Object(event, object)) => {
-                    let converted = conversion::to_requested_version(
-                        &self.cluster,
-                        self.encoder.endpoint(),
-                        vec![object],
-                    )
-                    .await;
-                    match converted {
-                        Ok(converted) => return converted.first().map(|object| self.line(event, object)),
-                        Err(error) => self.error = Some(error),
-                    }
-                    continue;
+                    let converted = self.converted(object).await?;
+                    return Some(self.line(event, &converted));
                 }
                 None => {}
             }
@@ -189,6 +182,35 @@ impl Watch {
                         .then(|| self.encoder.bookmark(self.position, false));
                 }
             }
+        }
+    }
+
+    /// The object in the version of the watch. As on genuine servers, the watch is silent as long as an object cannot be converted. `None`
+    /// if it ends meanwhile.
+    async fn converted(&mut self, object: Arc<Stored>) -> Option<Arc<Stored>> {
+        let objects = [object];
+        loop {
+            let endpoint = self.encoder.endpoint();
+            if let Ok(mut converted) =
+                conversion::to_requested_version(&self.cluster, endpoint, &objects).await
+            {
+                return converted.pop();
+            }
+            let now = self.clock.elapsed();
+            let is_served = self.cluster.lock().scheme().by_table(self.table).is_some();
+            if now >= self.deadline || !is_served {
+                self.signal = None;
+                return None;
+            }
+            tokio::select! {
+                biased;
+                _ = self.end_requested.changed() => {
+                    self.signal = None;
+                    return None;
+                }
+                () = self.clock.sleep_until((now + CONVERT_AGAIN).min(self.deadline)) => {}
+            }
+            self.follow_definition();
         }
     }
 
@@ -217,21 +239,28 @@ impl Watch {
         None
     }
 
-    /// Reads new changes; without any, the position moves to the store's revision.
-    fn fetch_changes(&mut self) -> Result<(), TooOld> {
-        let cluster = self.cluster.lock();
-        if cluster.incarnation() != self.incarnation {
-            return Err(TooOld { oldest: cluster.store().revision() });
-        }
+    /// Another storage version or conversion applies to the events from now on.
+    fn follow_definition(&mut self) {
         let endpoint = self.encoder.endpoint();
-        // Another storage version or conversion applies to the events from now on.
-        if endpoint.resource.custom
-            && let Some(current) = cluster.scheme().by_table(self.table)
+        if !endpoint.resource.custom {
+            return;
+        }
+        let cluster = self.cluster.lock();
+        if let Some(current) = cluster.scheme().by_table(self.table)
             && !Arc::ptr_eq(current, &endpoint.resource)
             && let Some(current) =
                 cluster.scheme().find(endpoint.group(), &endpoint.version().name, endpoint.plural())
         {
             self.encoder.set_endpoint(current.clone());
+        }
+    }
+
+    /// Reads new changes; without any, the position moves to the store's revision.
+    fn fetch_changes(&mut self) -> Result<(), TooOld> {
+        self.follow_definition();
+        let cluster = self.cluster.lock();
+        if cluster.incarnation() != self.incarnation {
+            return Err(TooOld { oldest: cluster.store().revision() });
         }
         let changes = cluster.store().changes(self.table, self.position, BATCH)?;
         if changes.is_empty() {

@@ -20,6 +20,9 @@ const MAX_REDIRECTS: usize = 10;
 /// Added to the timeout, so that a webhook that gives up at the timeout can still respond.
 const GRACE: Duration = Duration::from_millis(50);
 
+/// What begins the error of a webhook that has not responded.
+pub(crate) const UNREACHED: &str = "failed to call webhook: ";
+
 /// Sends a call and returns the review in the response. The error is the text after "failed calling webhook".
 ///
 /// The timeout is measured in real time, also with a paused tokio clock: the webhook runs outside the runtime.
@@ -36,7 +39,10 @@ pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
         _ = timed_out => Err("context deadline exceeded".to_string()),
     };
     drop(done);
-    match result.map_err(|why| format!("failed to call webhook: Post \"{url}\": {why}"))? {
+    match result.map_err(|why| format!("{UNREACHED}Post \"{url}\": {why}"))? {
+        (code @ 200..=299, body) if body.is_empty() => {
+            Err(format!("0-length response with status code: {code} and content type: application/json"))
+        }
         (200..=299, body) => serde_json::from_slice(&body).map_err(|why| {
             format!("couldn't get version/kind; json parse error: the response is not JSON: {why}")
         }),

@@ -20,7 +20,7 @@ mod validate;
 pub(crate) use address::resolve;
 pub(crate) use ca_bundle::ca_bundle_problem;
 pub(crate) use call::{WebhookCall, WebhookResponses};
-pub(crate) use client::send;
+pub(crate) use client::{UNREACHED, send};
 pub(crate) use interruption::Interruption;
 pub(crate) use target::Target;
 pub(crate) use validate::validate_client_config;

@@ -62,13 +62,7 @@ fn check_identity(call: &Call, replaced: Replaced<'_>, new: &Value) -> Result<()
     match meta::text(new, "resourceVersion") {
         None | Some("0") => Ok(()),
         Some(version) if version.parse::<u64>().is_err() => {
-            let why = format!(
-                "invalid resource version {version:?}: strconv.ParseUint: parsing {version:?}: invalid syntax"
-            );
-            Err(invalid(
-                call,
-                &[FieldError::invalid("metadata.resourceVersion", format!("{version:?}"), &why)],
-            ))
+            Err(StatusError::unexplained(format!("strconv.ParseUint: parsing {version:?}: invalid syntax")))
         }
         Some(version) if version == stored.revision.to_string() => Ok(()),
         Some(_) => Err(call.stale()),

@@ -14,10 +14,15 @@ use crate::{
 
 /// How strictly the fields of a body are checked. A body in protobuf has no duplicates, and its unknown fields are skipped.
 pub(crate) fn read_body(call: &Call, options: &mut WriteOptions) {
+    read_body_as(call, options, kind_of(&call.endpoint).has_go_type());
+}
+
+/// The same for a body that has a Go type or not.
+pub(crate) fn read_body_as(call: &Call, options: &mut WriteOptions, has_go_type: bool) {
     options.duplicates = duplicates(call, options.validation);
     let media = body::media_type(&call.content_type);
     let json = matches!(media, "" | "application/json");
-    let decoded_into_type = kind_of(&call.endpoint).has_go_type() && call.method != Method::PATCH;
+    let decoded_into_type = has_go_type && call.method != Method::PATCH;
     options.text = (json && decoded_into_type).then(|| call.body.clone());
     if media == body::PROTOBUF {
         options.validation = FieldValidation::Ignore;

@@ -109,6 +109,18 @@ async fn items_of_built_in_lists_have_no_type_and_those_of_custom_ones_do() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_history_begins_before_the_first_object() {
+    let client = TestClient::new();
+    let now = client.api.resource_version();
+    let at = async |version: u64| {
+        let query = format!("?resourceVersion={version}&resourceVersionMatch=Exact");
+        names(&client.get(&format!("/api/v1/namespaces{query}")).await.ok()).len()
+    };
+    let counts = [at(1).await, at(now).await];
+    assert!(counts[0] == 0 && counts[1] > 2, "{counts:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn earlier_states_can_be_listed_for_five_to_ten_minutes() {
     let client = TestClient::new();
     for name in ["c0", "c1", "c2"] {

@@ -266,10 +266,9 @@ where
     fn handle(&mut self, trigger: Trigger) {
         match trigger {
             Trigger::Object { key, reason, priority, shows } => {
-                let request = self.own_writes.triggered(&key, shows, (reason, priority));
-                request
-                    .into_iter()
-                    .for_each(|(reason, priority)| self.enqueue(key.clone(), reason, priority));
+                if let Some((reason, priority)) = self.own_writes.triggered(&key, shows, (reason, priority)) {
+                    self.enqueue(key, reason, priority);
+                }
             }
             Trigger::All => self.enqueue_all(),
             Trigger::RelatedSynced { first } => {

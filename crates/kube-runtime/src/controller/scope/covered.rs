@@ -50,11 +50,7 @@ impl ReadStore {
     /// The watch that fills it brought an event, or an error: reconciles do not wait again and again for one that fails.
     #[doc(hidden)]
     pub fn observe<T>(&self, item: &watcher::Result<Event<T>>) {
-        match item {
-            Ok(Event::Init) => {} // the list has yet to come
-            Ok(_) => self.0.health.worked(),
-            Err(_) => self.0.health.failed(),
-        }
+        self.0.health.observe(item, |event| matches!(event, Event::Init));
     }
 }
 

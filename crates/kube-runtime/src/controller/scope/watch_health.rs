@@ -1,6 +1,5 @@
 //! Whether a watch works, so that reconciles do not wait again and again for one that does not.
 
-use crate::watcher::CollectionEvent;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Of the watches that fill a store, or of one whose objects nobody keeps.
@@ -13,22 +12,16 @@ pub(crate) struct WatchHealth {
 }
 
 impl WatchHealth {
-    /// The watch brought an event, or an error.
-    pub(crate) fn observe<T, E>(&self, item: &Result<CollectionEvent<T>, E>) {
+    /// The watch brought an event, or an error. `begins` tells the event before a list, which has yet to come.
+    pub(crate) fn observe<T, E>(&self, item: &Result<T, E>, begins: impl FnOnce(&T) -> bool) {
         match item {
-            Ok(CollectionEvent::Init) => {} // the list has yet to come
-            Ok(_) => self.worked(),
-            Err(_) => self.failed(),
+            Ok(event) if begins(event) => {}
+            Ok(_) => {
+                self.fails.store(false, Ordering::Relaxed);
+                self.is_late.store(false, Ordering::Relaxed);
+            }
+            Err(_) => self.fails.store(true, Ordering::Relaxed),
         }
-    }
-
-    pub(crate) fn worked(&self) {
-        self.fails.store(false, Ordering::Relaxed);
-        self.is_late.store(false, Ordering::Relaxed);
-    }
-
-    pub(crate) fn failed(&self) {
-        self.fails.store(true, Ordering::Relaxed);
     }
 
     /// A reconcile has waited for it in vain. Returns whether it is the first one.
@@ -45,19 +38,21 @@ impl WatchHealth {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watcher::Event;
 
     #[test]
     fn a_watch_is_given_up_if_it_fails_and_was_late_until_it_works_again() {
         let health = WatchHealth::default();
-        let event = |event| health.observe(&Ok::<CollectionEvent<()>, ()>(event));
+        let observe =
+            |item: Result<Event<()>, ()>| health.observe(&item, |event| matches!(event, Event::Init));
         assert!(health.was_late() && !health.was_late() && !health.is_given_up(), "slow");
-        health.failed();
+        observe(Err(()));
         assert!(health.is_given_up());
-        event(CollectionEvent::Init);
+        observe(Ok(Event::Init));
         assert!(health.is_given_up(), "it tries again");
-        event(CollectionEvent::Synced { resource_version: "1".into() });
+        observe(Ok(Event::InitDone));
         assert!(!health.is_given_up());
-        health.failed();
+        observe(Err(()));
         assert!(!health.is_given_up() && health.was_late() && health.is_given_up());
     }
 }

@@ -143,7 +143,12 @@ where
             let (served, health) = (served.clone(), Arc::clone(&health));
             let open = move |settings: &SourceSettings, kind: &str| {
                 let events = settings.watch_served(served, api, kind, watch);
-                writer.follow(events.inspect(move |item| health.observe(item)), apply)
+                writer.follow(
+                    events.inspect(move |item| {
+                        health.observe(item, |event| matches!(event, CollectionEvent::Init))
+                    }),
+                    apply,
+                )
             };
             (path, Box::new(open))
         };
@@ -172,7 +177,9 @@ where
                 let events = settings.watch_served(served, api, kind, watch);
                 match settings.waits_for_own_writes {
                     true => {
-                        let events = events.inspect(move |item| health.observe(item));
+                        let events = events.inspect(move |item| {
+                            health.observe(item, |event| matches!(event, CollectionEvent::Init))
+                        });
                         events.inspect_ok(move |event| progress.observe::<O>(event)).boxed()
                     }
                     false => events,

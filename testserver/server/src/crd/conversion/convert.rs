@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
 use serde_json::{Value, json};
 
+use super::{Unconverted, accept};
 use crate::{
     ids,
     object::meta,
     scheme::{Endpoint, Resource},
-    status_error::StatusError,
     storage::{Storage, Stored},
-    webhook::{self, Interruption, WebhookCall, WebhookResponses},
+    webhook::{self, WebhookCall, WebhookResponses},
 };
 
 /// The timeout of a conversion webhook.
@@ -23,7 +22,7 @@ pub(crate) fn from_storage(
     endpoint: &Endpoint,
     responses: &WebhookResponses,
     stored: &Stored,
-) -> Result<Value, Interruption> {
+) -> Result<Value, Unconverted> {
     match endpoint.resource.equivalent {
         Some(equivalent) => Ok(equivalent.convert_from_storage(stored.value(), &endpoint.api_version())),
         None => one(storage, endpoint, responses, stored.value(), &endpoint.api_version()),
@@ -36,7 +35,7 @@ pub(crate) fn to_storage(
     endpoint: &Endpoint,
     responses: &WebhookResponses,
     object: Value,
-) -> Result<Value, Interruption> {
+) -> Result<Value, Unconverted> {
     match endpoint.resource.equivalent {
         Some(equivalent) => Ok(equivalent.convert_to_storage(object)),
         None => one(storage, endpoint, responses, object, &endpoint.resource.storage().api_version()),
@@ -52,7 +51,7 @@ pub(crate) fn between_versions(
     from: &Endpoint,
     to: &Endpoint,
     object: Value,
-) -> Result<Value, Interruption> {
+) -> Result<Value, Unconverted> {
     let (from_version, to_version) = (from.api_version(), to.api_version());
     if from_version == to_version || object["apiVersion"] != from_version {
         return Ok(object);
@@ -77,7 +76,7 @@ fn one(
     responses: &WebhookResponses,
     object: Value,
     to: &str,
-) -> Result<Value, Interruption> {
+) -> Result<Value, Unconverted> {
     if object["apiVersion"] == to {
         return Ok(object);
     }
@@ -95,10 +94,17 @@ pub(super) fn convert(
     responses: &WebhookResponses,
     mut objects: Vec<Value>,
     to: &str,
-) -> Result<Vec<Value>, Interruption> {
+) -> Result<Vec<Value>, Unconverted> {
     let others: Vec<usize> = (0..objects.len()).filter(|at| objects[*at]["apiVersion"] != to).collect();
     let sent = others.iter().map(|at| objects[*at].take()).collect();
-    for (at, mut object) in others.into_iter().zip(convert_others(storage, resource, responses, sent, to)?) {
+    let converted =
+        convert_others(storage, resource, responses, sent, to).map_err(|unconverted| match unconverted {
+            Unconverted::Failed { at: Some(at), why } => {
+                Unconverted::Failed { at: others.get(at).copied(), why }
+            }
+            other => other,
+        })?;
+    for (at, mut object) in others.into_iter().zip(converted) {
         resource.prune_to(to, &mut object);
         objects[at] = object;
     }
@@ -112,7 +118,7 @@ fn convert_others(
     responses: &WebhookResponses,
     mut objects: Vec<Value>,
     to: &str,
-) -> Result<Vec<Value>, Interruption> {
+) -> Result<Vec<Value>, Unconverted> {
     let from = objects.first().and_then(|object| object["apiVersion"].as_str()).unwrap_or(to).to_owned();
     let Some(client) = resource.conversion.as_ref().filter(|_| from != to && !responses.are_disabled())
     else {
@@ -124,12 +130,12 @@ fn convert_others(
     let sent: Vec<Value> = objects.iter().map(without_version).collect();
     let without_volatile_fields: Vec<Value> = sent.iter().map(without_volatile_fields).collect();
     let key = json!({"conversion": resource.plural, "group": resource.group, "to": to, "objects": without_volatile_fields});
-    let failed = |why: &str| {
-        let message = format!("conversion webhook for {from}, Kind={} {why}", resource.kind);
-        Interruption::from(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message))
+    let failed = |at, why: &str| Unconverted::Failed {
+        at,
+        why: format!("conversion webhook for {from}, Kind={} {why}", resource.kind),
     };
     match responses.find(&key) {
-        None => Err(Interruption::from(WebhookCall {
+        None => Err(Unconverted::from(WebhookCall {
             target: webhook::resolve(storage, client).map(|target| target.within(TIMEOUT.as_secs())),
             timeout: TIMEOUT,
             key,
@@ -139,65 +145,21 @@ fn convert_others(
                 "request": {"uid": ids::uid(), "desiredAPIVersion": to, "objects": sent},
             }),
         })),
-        Some(Err(why)) => Err(failed(&format!("failed: {why}"))),
+        Some(Err(why)) => {
+            let why = why.strip_prefix(webhook::UNREACHED).unwrap_or(why);
+            Err(failed(None, &format!("failed: {why}")))
+        }
         Some(Ok(exchange)) => {
-            let converted = response(&exchange["response"], &exchange["uid"], objects.len())
-                .map_err(|why| failed(&why))?;
+            let converted = accept::objects(&exchange["response"], &exchange["uid"], objects.len())
+                .map_err(|why| failed(None, &why))?;
             let both = objects.iter().zip(converted).enumerate();
-            both.map(|(i, (object, converted))| accept(object, converted, to, i).map_err(|why| failed(&why)))
-                .collect()
+            both.map(|(at, (object, converted))| match accept::unreadable(converted) {
+                Some(why) => Err(Unconverted::Failed { at: Some(at), why }),
+                None => accept::accept(object, converted, to, at).map_err(|why| failed(Some(at), &why)),
+            })
+            .collect()
         }
     }
-}
-
-/// The objects in the response of a webhook.
-fn response<'r>(review: &'r Value, uid: &Value, expected: usize) -> Result<&'r [Value], String> {
-    let response = &review["response"];
-    if !response.is_object() {
-        return Err("failed: webhook response was absent".into());
-    }
-    if response["uid"] != *uid {
-        return Err(format!("failed: expected response.uid={uid}, got {}", response["uid"]));
-    }
-    let result = &response["result"];
-    if result["status"] != "Success" {
-        let message = result["message"].as_str().filter(|message| !message.is_empty());
-        return Err(format!("failed: {}", message.unwrap_or("no message was given")));
-    }
-    let objects = response["convertedObjects"].as_array().map_or(&[][..], Vec::as_slice);
-    if objects.len() != expected {
-        return Err(format!("returned {} objects, expected {expected}", objects.len()));
-    }
-    Ok(objects)
-}
-
-/// A conversion may change labels and annotations; other changes of metadata are ignored, unless they change the object's identity.
-fn accept(object: &Value, converted: &Value, to: &str, at: usize) -> Result<Value, String> {
-    let version = converted["apiVersion"].as_str().unwrap_or_default();
-    if version != to {
-        return Err(format!(
-            "returned invalid object at index {at}: invalid groupVersion (expected {to}, received {version})"
-        ));
-    }
-    if converted["kind"] != object["kind"] {
-        let (want, got) = (&object["kind"], &converted["kind"]);
-        return Err(format!(
-            "returned invalid object at index {at}: invalid kind (expected {want}, received {got})"
-        ));
-    }
-    for (field, word) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
-        let text = |object: &Value| meta::text(object, field).unwrap_or_default().to_owned();
-        let (before, after) = (text(object), text(converted));
-        if before != after {
-            return Err(format!("returned invalid object: must have the same {word}: {before} != {after}"));
-        }
-    }
-    let mut out = converted.clone();
-    out["metadata"] = object["metadata"].clone();
-    for field in ["labels", "annotations"] {
-        meta::copy(&mut out, converted, field);
-    }
-    Ok(out)
 }
 
 /// Objects are sent without a resourceVersion.

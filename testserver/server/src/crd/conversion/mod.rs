@@ -2,8 +2,11 @@
 //! the other version lacks are dropped. Every object stays in the version in which it was written; reads convert it. Storage equivalents of
 //! built-in kinds are converted here too.
 
+mod accept;
 mod convert;
+mod failure;
 mod response;
 
 pub(crate) use convert::{between_versions, from_storage, to_storage};
-pub(crate) use response::to_requested_version;
+pub(crate) use failure::Unconverted;
+pub(crate) use response::{in_requested_version, to_requested_version};

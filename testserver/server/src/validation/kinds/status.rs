@@ -44,14 +44,64 @@ pub(super) fn replicas(write: &Write<'_>, errors: &mut ErrorList) {
 }
 
 pub(super) fn pod(write: &Write<'_>, errors: &mut ErrorList) {
-    for (i, condition) in items(&write.object["status"], "conditions") {
+    const NOT_NEGATIVE: &str = "must be a non-negative integer";
+    let status = &write.object["status"];
+    for (list, single) in [("podIPs", "podIP"), ("hostIPs", "hostIP")] {
+        for (i, address) in items(status, list) {
+            let (at, ip) = (format!("status.{list}[{i}]"), text(address, "ip"));
+            if single == "hostIP" && i == 0 && ip != text(status, single) {
+                errors.invalid(format!("{at}.ip"), &address["ip"], "must be equal to `hostIP`");
+            }
+            if let Some(why) = addresses::address(ip) {
+                errors.invalid(at, &address["ip"], &why);
+            }
+        }
+    }
+    let class = write.old.map(|old| &old["status"]["qosClass"]).filter(|class| is_set(class));
+    if class.is_some_and(|class| is_set(&status["qosClass"]) && *class != status["qosClass"]) {
+        errors.invalid("status.qosClass", &status["qosClass"], "field is immutable");
+    }
+    let node = text(status, "nominatedNodeName");
+    if !node.is_empty() {
+        errors.text("status.nominatedNodeName", node, names::subdomain(node));
+    }
+    if status["observedGeneration"].as_i64().is_some_and(|generation| generation < 0) {
+        errors.invalid("status.observedGeneration", &status["observedGeneration"], NOT_NEGATIVE);
+    }
+    for (i, condition) in items(status, "conditions") {
         let at = format!("status.conditions[{i}]");
         if condition["observedGeneration"].as_i64().is_some_and(|generation| generation < 0) {
-            let why = "must be a non-negative integer";
-            errors.invalid(format!("{at}.observedGeneration"), &condition["observedGeneration"], why);
+            errors.invalid(
+                format!("{at}.observedGeneration"),
+                &condition["observedGeneration"],
+                NOT_NEGATIVE,
+            );
         }
         let ty = text(condition, "type");
         errors.text(format!("{at}.Type"), ty, names::qualified_name(ty));
+    }
+}
+
+pub(super) fn volume_claim(write: &Write<'_>, errors: &mut ErrorList) {
+    const RESIZES: [&str; 5] = [
+        "ControllerResizeInProgress",
+        "ControllerResizeInfeasible",
+        "NodeResizeInProgress",
+        "NodeResizeInfeasible",
+        "NodeResizePending",
+    ];
+    let status = &write.object["status"];
+    for list in ["capacity", "allocatedResources"] {
+        for (name, amount) in amounts(status, list).filter(|(_, amount)| amount.is_negative()) {
+            let why = "must be a valid resource quantity";
+            errors.invalid(format!("status.{list}[{name}]"), amount.to_string(), why);
+        }
+    }
+    for (name, resize) in status["allocatedResourceStatuses"].as_object().into_iter().flatten() {
+        if !resize.as_str().is_some_and(|resize| RESIZES.contains(&resize)) {
+            // As Kubernetes does, it says which resource and not which status.
+            errors.not_supported("status.allocatedResourceStatuses", format!("{name:?}"), &RESIZES);
+        }
     }
 }
 

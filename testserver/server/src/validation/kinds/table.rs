@@ -20,6 +20,7 @@ fn of_status(write: &Write<'_>) -> &'static [Rule] {
             &[status::replicas]
         }
         "Pod" => &[pod::validate, status::pod],
+        "PersistentVolumeClaim" => &[status::volume_claim],
         "Job" => &[job_status::validate],
         "Namespace" => &[status::namespace],
         "Node" => &[status::node],
