@@ -86,7 +86,7 @@ fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
             faults.push(RequestFault::CrashDown);
             faults.push(RequestFault::LateByAStep);
         }
-        if verb == Verb::Update {
+        if write.guarded {
             faults.push(RequestFault::Conflict);
         }
         // Only where there is an object before.

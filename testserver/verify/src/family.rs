@@ -26,7 +26,7 @@ pub enum Family {
     OtherWriter,
     /// The operator is replaced, and a write of the old process arrives a minute later, or after the next step.
     Late,
-    /// A write takes ten seconds.
+    /// A write is done at once, but its answer takes ten seconds.
     Slow,
     /// A watch is 20 seconds late from an event on.
     Lag,

@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a fault was noticed.
+/// How a fault was noticed. Its text is what a report has in brackets: `left over`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Oracle {
+#[non_exhaustive]
+pub enum Oracle {
     /// After a step, the state is not the one of the reference.
     EndState,
     /// An object is left that the reference does not have.
@@ -28,7 +29,9 @@ pub(crate) enum Oracle {
     LostUpdate,
     /// The operator writes while another process leads.
     TwoLeaders,
+    /// The operator panicked.
     Panic,
+    /// A condition of the user did not hold.
     Invariant,
     /// A status is of an older generation.
     StaleStatus,
@@ -69,7 +72,8 @@ impl Finding {
         Self { oracle, what: what.into() }
     }
 
-    pub(crate) fn oracle(&self) -> Oracle {
+    /// How it was noticed.
+    pub fn oracle(&self) -> Oracle {
         self.oracle
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::{
     finding::{Finding, Oracle},
     oracle,
@@ -30,6 +32,13 @@ pub(crate) fn learn(scenario: &Scenario) -> Learned {
     let none = Plan::default();
     let mut known = Known::default();
     let first = run(scenario, &none, 1, &known, None);
+    if first.steps.len() <= scenario.steps.len() {
+        // What does not reach the end the first time need not be tried twice more.
+        let findings = first.findings.clone();
+        let reference = Reference { steps: first.steps, trace: first.trace, ..Reference::default() };
+        known.hidden = first.hidden;
+        return Learned { known, reference, findings, ..Learned::default() };
+    }
     known.resources = first.trace.resources.clone();
     known.kinds = first.kinds.clone();
     known.hidden = first.hidden.clone();
@@ -99,14 +108,27 @@ fn stale_statuses(outcome: &Outcome) -> Vec<Finding> {
     let mut findings = BTreeMap::new();
     for (at, reached) in outcome.steps.iter().enumerate() {
         for (key, object) in &reached.normal {
-            let observed = object["status"]["observedGeneration"].as_str().unwrap_or("<current>");
-            if observed != "<current>" {
-                let what = format!("after step {at}, {key}.status.observedGeneration is {observed}");
+            if let Some((path, behind)) = stale(&object["status"]) {
+                let what = format!("after step {at}, {key}.status{path}.observedGeneration is {behind}");
                 findings.entry(key.clone()).or_insert_with(|| Finding::new(Oracle::StaleStatus, what));
             }
         }
     }
     findings.into_values().collect()
+}
+
+/// Where a status has an older generation, and how many changes it is behind.
+fn stale(status: &Value) -> Option<(String, String)> {
+    let behind = |value: &Value| -> Option<String> {
+        let observed = value["observedGeneration"].as_str()?;
+        (observed != "<current>").then(|| observed.to_owned())
+    };
+    let conditions = status["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    let of_condition = |condition: &Value| {
+        let path = format!(".conditions[{}]", condition["type"].as_str().unwrap_or_default());
+        Some((path, behind(condition)?))
+    };
+    behind(status).map(|behind| (String::new(), behind)).or_else(|| conditions.iter().find_map(of_condition))
 }
 
 /// The first lines that differ between two runs with the same seed. Random names are known only in the second.
@@ -116,8 +138,9 @@ fn unrepeatable(one: &[Line], other: &[Line], known: &Known) -> Option<(String, 
         comparable.map(|line| plain(&line.text, known)).collect()
     };
     let (one, other) = (lines(one), lines(other));
-    let differs = one.iter().zip(&other).find(|(one, other)| one != other);
-    differs.map(|(one, other)| (one.clone(), other.clone()))
+    let line = |lines: &[String], at: usize| lines.get(at).cloned().unwrap_or_else(|| "nothing".to_owned());
+    let differs = (0..one.len().max(other.len())).find(|at| one.get(*at) != other.get(*at));
+    differs.map(|at| (line(&one, at), line(&other, at)))
 }
 
 /// A line with templates in place of random names.
@@ -130,4 +153,56 @@ fn plain(text: &str, known: &Known) -> String {
         *name = qualified(namespace, &known.names.template(&resource, bare));
     }
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        outcome::Reached,
+        state::{Names, ObjectName, State},
+    };
+
+    #[test]
+    fn a_condition_of_an_older_generation_is_stale() {
+        let stale = |status: Value| -> Vec<String> {
+            let object = json!({"metadata": {"name": "a", "generation": 3}, "status": status});
+            let state = State([(ObjectName::of("pages.example.com", &object), object)].into());
+            let normal = normalize(&state, &Names::default());
+            let steps = vec![Reached { state, normal, external: Value::Null }];
+            let findings = stale_statuses(&Outcome { steps, ..Outcome::default() });
+            findings.into_iter().map(|finding| finding.what).collect()
+        };
+        let conditions = |observed: i64| {
+            let ready = json!({"type": "Ready", "observedGeneration": observed});
+            json!({"observedGeneration": 3, "conditions": [ready, {"type": "Other"}]})
+        };
+        assert_eq!(stale(conditions(3)), [""; 0]);
+        assert_eq!(
+            stale(conditions(1)),
+            ["after step 0, pages.example.com a.status.conditions[Ready].observedGeneration is <2 behind>"]
+        );
+        assert_eq!(
+            stale(json!({"observedGeneration": 2})),
+            ["after step 0, pages.example.com a.status.observedGeneration is <1 behind>"]
+        );
+    }
+
+    #[test]
+    fn a_run_that_goes_on_where_the_other_has_ended_is_not_repeatable() {
+        let lines = |texts: &[&str]| -> Vec<Line> {
+            let line = |text: &&str| Line { at: Duration::ZERO, text: (*text).to_owned(), comparable: true };
+            texts.iter().map(line).collect()
+        };
+        let differ =
+            |one: &[&str], other: &[&str]| unrepeatable(&lines(one), &lines(other), &Known::default());
+        assert_eq!(differ(&["a"], &["a"]), None);
+        assert_eq!(differ(&["a", "b"], &["a", "c"]), Some(("b".into(), "c".into())));
+        assert_eq!(differ(&["a"], &["a", "b"]), Some(("nothing".into(), "b".into())));
+        assert_eq!(differ(&["a", "b"], &["a"]), Some(("b".into(), "nothing".into())));
+    }
 }

@@ -56,7 +56,7 @@ mod verify;
 mod workload;
 
 pub use family::{Families, Family};
-pub use finding::Finding;
+pub use finding::{Finding, Oracle};
 pub use gate::{ApiService, Body};
 pub use operator::{Operator, World};
 pub use plan::PlanError;

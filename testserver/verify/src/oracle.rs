@@ -8,7 +8,7 @@ use crate::{
     finding::{Finding, Oracle},
     outcome::Reference,
     plan::Verb,
-    state::{Difference, Names, ObjectName},
+    state::{Difference, Names, ObjectName, without_times},
     trace::{Trace, Write},
 };
 
@@ -99,24 +99,34 @@ pub(crate) fn more_often(
     findings
 }
 
-/// How many values each masked path had, over all writes.
+/// How many values each masked path had, over all writes. Times are the same. An object with a random name is another one each time, so for
+/// these the most values that one object had count.
 pub(crate) fn distinct(trace: &Trace, masks: &BTreeSet<String>, names: &Names) -> BTreeMap<String, usize> {
-    let mut values: BTreeMap<&String, BTreeSet<String>> = BTreeMap::new();
+    let mut values: BTreeMap<String, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
     let writes = trace.writes.iter().filter(|write| !write.orphan && write.answer["kind"] != "Status");
     for write in writes.filter(|write| write.place.operation.verb != Verb::Delete) {
         let object = template(write, names);
+        let is_random = names.template(&write.object.resource, &write.object.name) != write.object.name;
+        let uid = write.answer["metadata"]["uid"].as_str().filter(|_| is_random).unwrap_or_default();
         for mask in masks {
-            let Some(path) = mask.strip_prefix(object.as_str()).filter(|path| path.starts_with('.')) else {
-                continue;
-            };
+            let Some(path) = path_in(mask, &object) else { continue };
             let mut at = None;
             find(&write.answer, path, &mut at);
             if let Some(value) = at.filter(|value| !value.is_null()) {
-                values.entry(mask).or_default().insert(value.to_string());
+                let of_objects = values.entry(format!("{object}{path}")).or_default();
+                of_objects.entry(uid).or_default().insert(without_times(&value.to_string()));
             }
         }
     }
-    values.into_iter().map(|(mask, values)| (mask.clone(), values.len())).collect()
+    let most = |of_objects: BTreeMap<&str, BTreeSet<String>>| of_objects.values().map(BTreeSet::len).max();
+    values.into_iter().filter_map(|(path, of_objects)| Some((path, most(of_objects)?))).collect()
+}
+
+/// The path of a mask of this object. Objects with random names are numbered.
+fn path_in<'m>(mask: &'m str, object: &str) -> Option<&'m str> {
+    let path = mask.strip_prefix(object)?;
+    let numbered = path.strip_prefix('[').and_then(|rest| Some(rest.split_once(']')?.1));
+    numbered.or(Some(path)).filter(|path| path.starts_with('.'))
 }
 
 /// The value at a path such as `.data.password` or `.spec.rules[0].id`.
@@ -165,7 +175,10 @@ pub(crate) fn regenerated(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::plan::{Operation, Place};
     use serde_json::json;
 
     #[test]
@@ -180,6 +193,61 @@ mod tests {
         assert_eq!(value(".data.a.c"), Some(json!(2)));
         assert_eq!(value(".rules[1].id"), Some(json!(4)));
         assert_eq!(value(".rules[2].id"), None);
+    }
+
+    /// Writes of an object of this resource, name and uid with these data.
+    fn writes(resource: &str, objects: &[(&str, &str, Value)]) -> Trace {
+        let write = |(name, uid, data): &(&str, &str, Value)| {
+            let answer = json!({"metadata": {"name": name, "uid": uid}, "data": data});
+            let operation =
+                Operation { verb: Verb::Apply, resource: resource.to_owned(), name: (*name).to_owned() };
+            Write {
+                place: Place { operation, nth: 1 },
+                object: ObjectName::of(resource, &answer),
+                effective: true,
+                guarded: false,
+                created: false,
+                orphan: false,
+                step: 1,
+                answer: Arc::new(answer),
+            }
+        };
+        Trace { writes: objects.iter().map(write).collect(), ..Trace::default() }
+    }
+
+    fn distinct_of(trace: &Trace, mask: &str, names: &Names) -> Option<usize> {
+        distinct(trace, &BTreeSet::from([mask.to_owned()]), names).into_values().next()
+    }
+
+    #[test]
+    fn a_time_is_not_generated_again_whatever_its_form() {
+        let values = |values: [Value; 2]| {
+            let objects = values.map(|value| ("a", "1", json!({"x": value})));
+            distinct_of(&writes("configmaps", &objects), "configmaps a.data.x", &Names::default())
+        };
+        assert_eq!(values([json!(1767225600), json!(1767225700)]), Some(1));
+        assert_eq!(values([json!("1767225600123"), json!("1767225700456")]), Some(1));
+        assert_eq!(values([json!("at 1767225600"), json!("at 1767225700")]), Some(1));
+        assert_eq!(values([json!("2026-01-01T00:00:00Z"), json!("2026-01-01T00:01:00Z")]), Some(1));
+        assert_eq!(
+            values([json!("since 2026-01-01T00:00:00Z."), json!("since 2026-01-02T00:00:00Z.")]),
+            Some(1)
+        );
+        assert_eq!(values([json!("f3b0"), json!("a1c2")]), Some(2));
+        assert_eq!(values([json!(17), json!(18)]), Some(2));
+    }
+
+    #[test]
+    fn a_value_of_an_object_with_a_random_name_is_generated_again_if_it_has_another() {
+        let mut names = Names::default();
+        let run = |name: &str| BTreeSet::from([("secrets".to_owned(), name.to_owned())]);
+        names.learn(&run("db-x7f2k"), &run("db-q1w9r"));
+        let value = |name, uid, password: &str| (name, uid, json!({"password": password}));
+        let count = |objects: &[(&str, &str, Value)]| {
+            distinct_of(&writes("secrets", objects), "secrets db-*[0].data.password", &names)
+        };
+        assert_eq!(count(&[value("db-a", "1", "one"), value("db-b", "2", "two")]), Some(1));
+        assert_eq!(count(&[value("db-a", "1", "one"), value("db-a", "1", "two")]), Some(2));
     }
 
     #[test]

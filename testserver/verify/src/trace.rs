@@ -17,6 +17,8 @@ pub(crate) struct Write {
     pub(crate) object: ObjectName,
     /// Whether it changed the state.
     pub(crate) effective: bool,
+    /// Whether it names the version that it is for, so that the server may refuse it with a conflict.
+    pub(crate) guarded: bool,
     /// Whether it made the object.
     pub(crate) created: bool,
     /// Whether the object belongs to owners that are all gone: the garbage collector takes it, and it does not count.

@@ -77,7 +77,7 @@ async fn renew(client: &Client) {
     }
 }
 
-async fn lead(client: Client) {
+pub(crate) async fn lead(client: Client) {
     while take(&client).await.is_err() {
         sleep(PERIOD).await;
     }
@@ -89,7 +89,7 @@ async fn lead(client: Client) {
 }
 
 /// BUG: it never looks again whether it leads.
-async fn leads_for_ever(client: Client) {
+pub(crate) async fn leads_for_ever(client: Client) {
     while take(&client).await.is_err() {
         sleep(PERIOD).await;
     }

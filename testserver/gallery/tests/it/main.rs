@@ -1,9 +1,18 @@
-//! Operators with one classic bug each, and correct ones.
+//! Operators with one classic bug each, and correct ones: [`gallery`] has them all.
+//!
+//! - `operators` has what they share, and the first of them; `errors`, `statuses`, `cleanup`, `caches`, `workloads` and `leaders` have those
+//!   of a class.
+//! - `correct` and `faulty` ask for single answers.
 
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
+mod caches;
+mod cleanup;
 mod correct;
+mod errors;
 mod faulty;
+mod gallery;
 mod leaders;
 mod operators;
+mod statuses;
 mod workloads;

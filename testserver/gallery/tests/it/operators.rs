@@ -26,15 +26,26 @@ pub(crate) struct PageSpec {
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug, Default, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct PageStatus {
     pub(crate) child: Option<String>,
+    pub(crate) observed_generation: Option<i64>,
 }
 
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) type Result<T = Action> = std::result::Result<T, Error>;
 
-/// Runs a reconciler over Pages, with an event of a ConfigMap for its Page.
+/// Runs a reconciler over Pages, with an event of a ConfigMap for its Page. A failed reconcile is repeated after five seconds.
 pub(crate) async fn control<F, Fut>(client: Client, reconcile: F)
+where
+    F: Fn(Arc<Page>, Client) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result> + Send + 'static,
+{
+    control_with(client, reconcile, Action::requeue(Duration::from_secs(5))).await;
+}
+
+/// The same, with what happens after a failed reconcile.
+pub(crate) async fn control_with<F, Fut>(client: Client, reconcile: F, retry: Action)
 where
     F: Fn(Arc<Page>, Client) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result> + Send + 'static,
@@ -49,10 +60,26 @@ where
             let reconcile = reconcile.clone();
             async move { reconcile(page, (*client).clone()).await.map_err(Failed) }
         },
-        |_, _: &Failed, _| Action::requeue(Duration::from_secs(5)),
+        move |_, _: &Failed, _| retry.clone(),
         Arc::new(client),
     );
     run.for_each(|_| async {}).await;
+}
+
+/// Runs a reconciler over Pages, without events of their children.
+pub(crate) async fn control_alone<F, Fut>(client: Client, reconcile: F)
+where
+    F: Fn(Arc<Page>, Client) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result> + Send + 'static,
+{
+    let reconcile = Arc::new(reconcile);
+    let reconcile = move |page, client: Arc<Client>| {
+        let reconcile = reconcile.clone();
+        async move { reconcile(page, (*client).clone()).await.map_err(Failed) }
+    };
+    let retry = |_, _: &Failed, _| Action::requeue(Duration::from_secs(5));
+    let controller = Controller::new(Api::<Page>::all(client.clone()), watcher::Config::default());
+    controller.run(reconcile, retry, Arc::new(client)).for_each(|_| async {}).await;
 }
 
 #[derive(Debug)]
@@ -71,12 +98,47 @@ pub(crate) fn verify<O, M>(operator: impl Fn(&kube_verify::World) -> O + Send + 
 where
     O: kube_verify::Operator<M>,
 {
-    let page = json!({"apiVersion": "example.com/v1", "kind": "Page", "metadata": {"name": "a"}, "spec": {"text": "one"}});
     Verify::new(operator)
         .crds([Page::crd()])
-        .step("create", |step| step.apply(page))
+        .step("create", |step| step.apply(page("a")))
         .step("change", |step| step.patch::<Page>("a", json!({"spec": {"text": "two"}})))
         .step("delete", |step| step.delete::<Page>("a"))
+}
+
+/// A Page of this name.
+pub(crate) fn page(name: &str) -> serde_json::Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Page", "metadata": {"name": name}, "spec": {"text": "one"}})
+}
+
+pub(crate) fn pages(client: &Client) -> Api<Page> {
+    Api::namespaced(client.clone(), "default")
+}
+
+/// Merges this into the status of a page.
+pub(crate) async fn patch_status(client: &Client, page: &Page, status: serde_json::Value) -> Result<Page> {
+    let patch = Patch::Merge(json!({"status": status}));
+    Ok(pages(client).patch_status(&page.name_any(), &PatchParams::default(), &patch).await?)
+}
+
+const FINALIZER: &str = "example.com/page";
+
+pub(crate) fn has_finalizer(page: &Page) -> bool {
+    page.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
+}
+
+/// Adds the finalizer, or removes it. A page that is gone needs none.
+pub(crate) async fn set_finalizer(client: &Client, page: &Page, wanted: bool) -> Result<()> {
+    if has_finalizer(page) == wanted {
+        return Ok(());
+    }
+    let list = if wanted { vec![FINALIZER] } else { vec![] };
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": list}}));
+    let patched = pages(client).patch(&page.name_any(), &PatchParams::default(), &patch).await;
+    Ok(patched.map(drop).or_else(absent)?)
+}
+
+pub(crate) fn is_deleted(page: &Page) -> bool {
+    page.metadata.deletion_timestamp.is_some()
 }
 
 pub(crate) fn maps(client: &Client, page: &Page) -> Api<ConfigMap> {
@@ -118,7 +180,7 @@ pub(crate) async fn children_of(client: &Client, page: &Page) -> Result<Vec<Conf
 }
 
 /// BUG: the name is random, and only the status remembers it.
-pub(crate) async fn random_child(page: Arc<Page>, client: Client) -> Result {
+async fn random_child(page: Arc<Page>, client: Client) -> Result {
     let known = page.status.as_ref().and_then(|status| status.child.clone());
     if known.is_none() && page.metadata.deletion_timestamp.is_none() {
         let mut map = child(&page, "");
@@ -130,6 +192,10 @@ pub(crate) async fn random_child(page: Arc<Page>, client: Client) -> Result {
         pages.patch_status(&page.name_any(), &PatchParams::default(), &Patch::Merge(status)).await?;
     }
     Ok(Action::await_change())
+}
+
+pub(crate) async fn random_child_alone(client: Client) {
+    control_alone(client, random_child).await;
 }
 
 /// BUG: an error of the creation is swallowed.
@@ -148,7 +214,7 @@ pub(crate) async fn replaces_passwords(page: Arc<Page>, client: Client) -> Resul
     let secrets: Api<k8s_openapi::api::core::v1::Secret> = Api::namespaced(client.clone(), "default");
     let name = format!("{}-password", page.name_any());
     if secrets.get(&name).await.is_err() {
-        let password = format!("{:016x}", fastrand_like(page.uid().unwrap_or_default()));
+        let password = format!("{:016x}", random(&name));
         let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "ownerReferences": [owner(&page)]},
             "stringData": {"password": password}});
         secrets.patch(&name, &PatchParams::apply("pages").force(), &Patch::Apply(secret)).await?;
@@ -157,7 +223,7 @@ pub(crate) async fn replaces_passwords(page: Arc<Page>, client: Client) -> Resul
 }
 
 /// Another number at each call.
-fn fastrand_like(seed: String) -> u64 {
+pub(crate) fn random(seed: &str) -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(seed)
 }
@@ -201,7 +267,7 @@ pub(crate) async fn deletes_by_list(page: Arc<Page>, client: Client) -> Result {
     Ok(Action::await_change())
 }
 
-fn absent(error: kube::Error) -> std::result::Result<(), kube::Error> {
+pub(crate) fn absent(error: kube::Error) -> std::result::Result<(), kube::Error> {
     match error {
         kube::Error::Api(status) if status.code == 404 => Ok(()),
         error => Err(error),
@@ -210,12 +276,7 @@ fn absent(error: kube::Error) -> std::result::Result<(), kube::Error> {
 
 /// BUG: no watch of the children, so what overwrites one stays.
 pub(crate) async fn blind(client: Client) {
-    let pages: Api<Page> = Api::all(client.clone());
-    let reconcile =
-        |page, client: Arc<Client>| async move { one_child(page, (*client).clone()).await.map_err(Failed) };
-    let retry = |_, _: &Failed, _| Action::requeue(Duration::from_secs(5));
-    let controller = Controller::new(pages, watcher::Config::default());
-    controller.run(reconcile, retry, Arc::new(client)).for_each(|_| async {}).await;
+    control_alone(client, one_child).await;
 }
 
 /// BUG: the child is replaced as a whole, whatever others have written.

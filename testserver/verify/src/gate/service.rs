@@ -90,8 +90,7 @@ async fn respond(
     session.alive(incarnation).await;
     let Some(target) = Target::of(parts.uri.path()) else { return forward(session, parts, body).await };
     if target.is_housekeeping() {
-        let (_, plural) = split(&target.resource);
-        if plural == "leases" && !target.name.is_empty() {
+        if target.is_lease() && !target.name.is_empty() {
             session.trace(|trace| trace.leases.insert(parts.uri.path().to_owned()));
         }
         return forward(session, parts, body).await;

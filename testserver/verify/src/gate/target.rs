@@ -65,9 +65,13 @@ impl Target {
     /// Leases, Events and questions about permissions are no part of what an operator is for: no fault, no judgement.
     pub(super) fn is_housekeeping(&self) -> bool {
         let (group, plural) = kinds::split(&self.resource);
-        plural == "leases"
-            || plural == "events"
-            || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+        let is_event = plural == "events" && matches!(group, "" | "events.k8s.io");
+        self.is_lease() || is_event || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+    }
+
+    /// A Lease, by which one process of several leads.
+    pub(super) fn is_lease(&self) -> bool {
+        kinds::split(&self.resource) == ("coordination.k8s.io", "leases")
     }
 }
 
@@ -106,6 +110,25 @@ mod tests {
         ];
         for (path, expected) in cases {
             assert_eq!(read(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_the_kinds_of_kubernetes_are_left_out() {
+        let is_housekeeping = |path: &str| Target::of(path).unwrap().is_housekeeping();
+        for path in [
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases/a",
+            "/api/v1/namespaces/default/events",
+            "/apis/events.k8s.io/v1/namespaces/default/events",
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        ] {
+            assert!(is_housekeeping(path), "{path}");
+        }
+        for path in [
+            "/apis/cars.example.com/v1/namespaces/default/leases/a",
+            "/apis/calendar.example.com/v1/namespaces/default/events",
+        ] {
+            assert!(!is_housekeeping(path), "{path}");
         }
     }
 

@@ -66,11 +66,10 @@ pub(super) async fn respond(
             return Ok(refusal(500, "InternalError", "injected by verify: the write failed"));
         }
         Some(RequestFault::OtherWriter) => touch(session, target, &parts, &place).await,
-        Some(RequestFault::Slow) => {
-            tokio::time::sleep(SLOW).await;
-            session.alive(incarnation).await;
-        }
-        Some(RequestFault::CrashAfter | RequestFault::CrashDown | RequestFault::Lost) | None => {}
+        Some(
+            RequestFault::CrashAfter | RequestFault::CrashDown | RequestFault::Lost | RequestFault::Slow,
+        )
+        | None => {}
     }
     let response = write(session, target, &place, parts, body).await?;
     match fault {
@@ -78,6 +77,10 @@ pub(super) async fn respond(
         Some(RequestFault::CrashDown) => {
             session.held.send_replace(true);
             session.crash();
+        }
+        Some(RequestFault::Slow) => {
+            tokio::time::sleep(SLOW).await;
+            session.alive(incarnation).await;
         }
         Some(RequestFault::Lost) => return Err(io::ErrorKind::ConnectionReset.into()),
         _ => {}
@@ -116,7 +119,7 @@ fn told(fault: RequestFault, place: &Place) -> String {
         RequestFault::Late | RequestFault::LateByAStep => {
             format!("{place} is held up in the network, and the operator is replaced")
         }
-        RequestFault::Slow => format!("{place} takes 10 s"),
+        RequestFault::Slow => format!("the answer to {place} takes 10 s"),
     }
 }
 
@@ -129,13 +132,17 @@ async fn write(
     body: Bytes,
 ) -> io::Result<Response<Body>> {
     let dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun="));
+    let guarded = place.operation.verb == Verb::Update || is_guarded(&body);
     let before = session.server.resource_version();
     let (head, body) = forward(session, parts, body).await?.into_parts();
     let bytes = body.collect().await?.to_bytes();
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let changed =
         match answer["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok()) {
-            Some(version) => version > before,
+            // What removes the last finalizer gets the object as it was, and it is gone.
+            Some(version) => {
+                version > before || is_removed(&answer) && session.server.resource_version() > before
+            }
             // A `Status`, as after a deletion.
             None => session.server.resource_version() > before,
         };
@@ -153,12 +160,26 @@ async fn write(
     let orphan = effective && session.is_orphan(&answer);
     let (step, place, written) = (session.step(), place.clone(), place.to_string());
     let created = effective && head.status == StatusCode::CREATED && target.subresource.is_empty();
-    let record = Write { place, object, effective, created, orphan, step, answer: Arc::new(answer) };
+    let record = Write { place, object, effective, guarded, created, orphan, step, answer: Arc::new(answer) };
     session.trace(|trace| trace.writes.push(record));
     if effective {
         session.wrote(&written);
     }
     Ok(Response::from_parts(head, full(bytes)))
+}
+
+/// Whether the object of an answer is gone: it was deleted, and nothing keeps it.
+fn is_removed(object: &Value) -> bool {
+    let metadata = &object["metadata"];
+    !metadata["deletionTimestamp"].is_null() && metadata["finalizers"].as_array().is_none_or(Vec::is_empty)
+}
+
+/// Whether a body names a version or a uid: of an object, in the preconditions of a deletion, in a test of a JSON patch.
+fn is_guarded(body: &Bytes) -> bool {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let version = body["metadata"]["resourceVersion"].as_str().is_some_and(|version| !version.is_empty());
+    let tests = body.as_array().is_some_and(|patch| patch.iter().any(|operation| operation["op"] == "test"));
+    version || tests || body["preconditions"].is_object()
 }
 
 /// The request of a process that was replaced meanwhile.
@@ -186,5 +207,33 @@ async fn touch(session: &Session, target: &Target, parts: &Parts, place: &Place)
             session.touched(Touched { resource: target.resource.clone(), object, place: place.to_string() })
         }
         _ => session.unfire(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_a_version_may_be_refused_with_a_conflict() {
+        let guarded = |body: &str| is_guarded(&Bytes::from(body.to_owned()));
+        assert!(guarded(r#"{"metadata": {"resourceVersion": "7"}}"#));
+        assert!(guarded(r#"{"preconditions": {"uid": "1"}}"#));
+        assert!(guarded(r#"[{"op": "test", "path": "/metadata/uid", "value": "1"}]"#));
+        assert!(!guarded(r#"[{"op": "add", "path": "/data", "value": {}}]"#));
+        assert!(!guarded(r#"{"metadata": {"name": "a", "resourceVersion": ""}}"#));
+        assert!(!guarded("kind: Page"));
+    }
+
+    #[test]
+    fn an_object_is_gone_when_its_last_finalizer_is() {
+        let deleted = |finalizers: Value| {
+            is_removed(
+                &json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": finalizers}}),
+            )
+        };
+        assert!(deleted(json!([])) && deleted(Value::Null));
+        assert!(!deleted(json!(["a.example.com/b"])));
+        assert!(!is_removed(&json!({"metadata": {"name": "a"}})));
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     family::{Family, Likelihood},
-    finding::Finding,
+    finding::{Finding, Oracle},
     plan::Plan,
     trace::Line,
 };
@@ -94,6 +94,17 @@ impl Report {
         families.sort();
         families.dedup();
         families
+    }
+
+    /// How many plans of each family have found something, by what says most about the cause; without a family what is wrong without a fault.
+    pub fn found(&self) -> BTreeMap<(Option<Family>, Oracle), usize> {
+        let reference = self.reference.iter().map(|finding| (None, finding.oracle()));
+        let plans = self.failures.iter().filter_map(|failure| {
+            Some((failure.plan.families().first().copied(), failure.findings.first()?.oracle()))
+        });
+        let mut found = BTreeMap::new();
+        reference.chain(plans).for_each(|what| *found.entry(what).or_default() += 1);
+        found
     }
 
     /// Whether the fault of each plan came.

@@ -1,7 +1,7 @@
 //! States of the cluster that can be compared.
 //!
 //! `object` names objects, `names` knows which names are random, `snapshot` reads the objects from the server and answers questions of the
-//! user about them, `normal` removes what differs between two runs that are the same, `difference` compares, `hide` keeps secrets out.
+//! user about them, `times` finds times in texts, `normal` removes what differs between two runs that are the same, `difference` compares, `hide` keeps secrets out.
 
 mod difference;
 mod hide;
@@ -9,6 +9,7 @@ mod names;
 mod normal;
 mod object;
 mod snapshot;
+mod times;
 
 pub use snapshot::State;
 
@@ -17,3 +18,4 @@ pub(crate) use hide::Hidden;
 pub(crate) use names::Names;
 pub(crate) use normal::{Normal, TOUCHED, normalize};
 pub(crate) use object::{ObjectName, qualified};
+pub(crate) use times::without_times;

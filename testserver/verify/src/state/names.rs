@@ -2,15 +2,23 @@
 
 use std::collections::BTreeSet;
 
-/// Random names: a resource, and what stands before the random part.
+/// Random names by their resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Names(BTreeSet<(String, String)>);
+pub(crate) struct Names {
+    /// What stands before the random part.
+    prefixes: BTreeSet<(String, String)>,
+    /// Names that both runs have, whatever they begin with.
+    fixed: BTreeSet<(String, String)>,
+}
 
 impl Names {
     /// The name with `*` in place of its random part.
     pub(crate) fn template(&self, resource: &str, name: &str) -> String {
+        if self.fixed.contains(&(resource.to_owned(), name.to_owned())) {
+            return name.to_owned();
+        }
         let prefixes =
-            self.0.iter().filter(|(of, prefix)| of == resource && name.starts_with(prefix.as_str()));
+            self.prefixes.iter().filter(|(of, prefix)| of == resource && name.starts_with(prefix.as_str()));
         match prefixes.max_by_key(|(_, prefix)| prefix.len()) {
             Some((_, prefix)) => format!("{prefix}*"),
             None => name.to_owned(),
@@ -28,8 +36,9 @@ impl Names {
             };
             // Up to the last separator: two random parts may begin with the same letters.
             let prefix = shared.rfind(['-', '.']).map_or("", |at| &shared[..=at]);
-            self.0.insert((resource.clone(), prefix.to_owned()));
+            self.prefixes.insert((resource.clone(), prefix.to_owned()));
         }
+        self.fixed.extend(one.intersection(other).cloned());
     }
 }
 
@@ -55,6 +64,19 @@ mod tests {
         assert_eq!(names.template("pods", "web-abcde"), "web-*");
         assert_eq!(names.template("pods", "db"), "db");
         assert_eq!(names.template("secrets", "web-abcde"), "web-abcde");
+    }
+
+    #[test]
+    fn a_name_that_both_runs_have_is_not_random() {
+        let mut names = Names::default();
+        names.learn(
+            &run(&["0b7e", "config", "web-a", "web-x7f2k"]),
+            &run(&["94c1", "config", "web-a", "web-k1d9s"]),
+        );
+        assert_eq!(names.template("pods", "5f3d"), "*");
+        assert_eq!(names.template("pods", "config"), "config");
+        assert_eq!(names.template("pods", "web-a"), "web-a");
+        assert_eq!(names.template("pods", "web-b"), "web-*");
     }
 
     #[test]

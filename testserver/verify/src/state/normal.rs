@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Names, State};
+use super::{Names, State, times::is_time};
 
 /// The annotation of [`Family::OtherWriter`](crate::Family::OtherWriter).
 pub(crate) const TOUCHED: &str = "verify.kube/touched";
@@ -116,11 +116,6 @@ impl Renames {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-}
-
-/// RFC 3339, such as `2026-01-01T00:00:00Z`.
-fn is_time(text: &str) -> bool {
-    text.len() >= 20 && text.as_bytes()[10] == b'T' && text.parse::<jiff::Timestamp>().is_ok()
 }
 
 fn is_uid(text: &str) -> bool {

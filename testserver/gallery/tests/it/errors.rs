@@ -1,0 +1,104 @@
+//! Operators that take an error for something else.
+
+use std::{sync::Arc, time::Duration};
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::{
+    Api, Client, ResourceExt,
+    api::{Patch, PatchParams, PostParams},
+    runtime::controller::Action,
+};
+use serde_json::json;
+
+use super::operators::{
+    Page, PageStatus, Result, absent, child, control_alone, control_with, is_deleted, maps, one_child, owner,
+    pages, patch_status,
+};
+
+fn is_conflict(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 409)
+}
+
+fn status_is_current(page: &Page) -> bool {
+    page.status.as_ref().and_then(|status| status.child.as_ref()) == Some(&page.spec.text)
+}
+
+/// BUG: a conflict is nothing to worry about, although no event follows.
+pub(crate) async fn ignores_conflicts_of_updates(page: Arc<Page>, client: Client) -> Result {
+    if is_deleted(&page) || status_is_current(&page) {
+        return Ok(Action::await_change());
+    }
+    let mut wanted = (*page).clone();
+    wanted.status = Some(PageStatus { child: Some(page.spec.text.clone()), ..PageStatus::default() });
+    match pages(&client).replace_status(&page.name_any(), &PostParams::default(), &wanted).await {
+        Err(error) if !is_conflict(&error) => Err(error.into()),
+        _ => Ok(Action::await_change()),
+    }
+}
+
+/// BUG: the same with a patch that names the version that it is for.
+pub(crate) async fn ignores_conflicts_of_patches(page: Arc<Page>, client: Client) -> Result {
+    if is_deleted(&page) || status_is_current(&page) {
+        return Ok(Action::await_change());
+    }
+    let patch = Patch::Merge(json!({
+        "metadata": {"resourceVersion": page.resource_version()},
+        "status": {"child": page.spec.text},
+    }));
+    match pages(&client).patch_status(&page.name_any(), &PatchParams::default(), &patch).await {
+        Err(error) if !is_conflict(&error) => Err(error.into()),
+        _ => Ok(Action::await_change()),
+    }
+}
+
+/// BUG: what has failed once is not tried again.
+pub(crate) async fn gives_up(client: Client) {
+    control_with(client, one_child, Action::await_change()).await;
+}
+
+/// BUG: a read that fails is impossible.
+pub(crate) async fn panics(page: Arc<Page>, client: Client) -> Result {
+    if is_deleted(&page) {
+        return Ok(Action::await_change());
+    }
+    let name = format!("{}-page", page.name_any());
+    let map = maps(&client, &page).get_opt(&name).await.expect("the API server answers");
+    if map.is_none_or(|map| map.data != child(&page, &name).data) {
+        return one_child(page, client).await;
+    }
+    Ok(Action::await_change())
+}
+
+/// BUG: what takes longer than five seconds has failed, and gets another name the next time.
+async fn hurries(page: Arc<Page>, client: Client) -> Result {
+    let known = page.status.as_ref().and_then(|status| status.child.clone());
+    if known.is_none() && !is_deleted(&page) {
+        let mut map = child(&page, "");
+        map.metadata.name = None;
+        map.metadata.generate_name = Some(format!("{}-", page.name_any()));
+        let (maps, params) = (maps(&client, &page), PostParams::default());
+        let created = tokio::time::timeout(Duration::from_secs(5), maps.create(&params, &map)).await??;
+        patch_status(&client, &page, json!({"child": created.name_any()})).await?;
+    }
+    Ok(Action::await_change())
+}
+
+pub(crate) async fn hurries_alone(client: Client) {
+    control_alone(client, hurries).await;
+}
+
+/// A password is made where there is certainly none, and never written over another.
+pub(crate) async fn makes_a_password_once(page: Arc<Page>, client: Client) -> Result {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), "default");
+    let name = format!("{}-password", page.name_any());
+    if !is_deleted(&page) && secrets.get_opt(&name).await?.is_none() {
+        let password = format!("{:016x}", super::operators::random(&name));
+        let secret: Secret = serde_json::from_value(json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": name, "ownerReferences": [owner(&page)]}, "stringData": {"password": password}}))?;
+        match secrets.create(&PostParams::default(), &secret).await {
+            Err(error) if !is_conflict(&error) => absent(error)?,
+            _ => {}
+        }
+    }
+    Ok(Action::await_change())
+}
