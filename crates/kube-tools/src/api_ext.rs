@@ -373,7 +373,8 @@ pub trait ApiExt<K: Resource> {
     ///
     /// # Errors
     /// [`WaitError::NoRestart`], and nothing is changed, if that would replace no pod: the workload is paused, has the strategy `OnDelete`
-    /// or a partition that covers all replicas, or is a ReplicaSet. Otherwise as [`Api::restart`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
+    /// or a partition that covers all replicas, or is a ReplicaSet. Otherwise as [`Api::restart`], in [`WaitError::Request`], then as
+    /// [`ApiExt::wait_ready`].
     ///
     /// # Cancellation
     /// Dropping the future ends the waiting, not the restart.

@@ -276,8 +276,8 @@ pub enum RestMapperError {
 }
 
 impl RestMapperError {
-    /// Whether the cluster certainly does not serve the kind: discovery succeeded, with every group. As of the last look, which may be as old
-    /// as [`RestMapper::miss_interval`]: with zero, it is not older than the call.
+    /// Whether the cluster certainly does not serve the kind: discovery succeeded, with every group. As of the last look, which may be as
+    /// old as [`RestMapper::miss_interval`]: with zero, it is not older than the call.
     pub fn is_no_match(&self) -> bool {
         matches!(self, Self::NoMatch(missing) if missing.failed_groups.is_empty())
     }

@@ -101,8 +101,8 @@ impl Discovery {
     /// version of each group.
     ///
     /// A group that cannot be fetched, because the backend of an aggregated API is down, is left out and listed in
-    /// [`Discovery::failed_groups`]; where the server still knows what the backend had, the group is in both. So is the core group left out,
-    /// if only that cannot be fetched, or if the server denies it and has the group `apps`, whose kinds need it.
+    /// [`Discovery::failed_groups`]; where the server still knows what the backend had, the group is in both. So is the core group left
+    /// out, if only that cannot be fetched, or if the server denies it and has the group `apps`, whose kinds need it.
     ///
     /// # Errors
     /// If the groups cannot be listed, or none of them can be fetched.
@@ -150,8 +150,8 @@ impl Discovery {
         }
     }
 
-    /// Whether the server has a core group although it says no: a load balancer may have answered. One for custom resources only has none, and
-    /// no workloads.
+    /// Whether the server has a core group although it says no: a load balancer may have answered. One for custom resources only has
+    /// none, and no workloads.
     async fn needs_core(&self, client: &Client, others: &Groups) -> Result<bool> {
         match self.filter.includes_named_groups() {
             true => Ok(others.has(WORKLOADS)),

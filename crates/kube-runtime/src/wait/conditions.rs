@@ -76,8 +76,8 @@ pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
     }
 }
 
-/// Whether a status or a condition is about this generation of its object, as far as it tells: the types of Kubernetes 1.34 and older do not
-/// have the field.
+/// Whether a status or a condition is about this generation of its object, as far as it tells: the types of Kubernetes 1.34 and older do
+/// not have the field.
 fn is_of_generation(part: &impl Serialize, generation: Option<i64>) -> bool {
     let json = serde_json::to_value(part).unwrap_or_default();
     json["observedGeneration"].as_i64().zip(generation).is_none_or(|(observed, current)| observed >= current)

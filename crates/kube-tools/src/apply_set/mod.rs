@@ -4,7 +4,7 @@
 //! what was removed in between is pruned. [`ApplySet`] shows how.
 
 // `set` is the identity, `members` what the parent records, `object` an object in messages. `plan` decides what to write and delete,
-// `parent` and `session` do it, `error` says why not.
+// `parent`, `session` and, for members that are no longer in the set, `deletion` do it, `error` says why not.
 
 // The set, what its parent records, and objects in messages.
 mod members;

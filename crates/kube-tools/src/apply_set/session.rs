@@ -165,8 +165,8 @@ impl Applying {
     /// others are. Returns what was deleted; its dependents are deleted in the background, and nothing waits for the end of that.
     ///
     /// Kinds that the server does not serve, such as those of a deleted definition, stay recorded. A member that another object owns is
-    /// kept, which is logged as a warning. Each is deleted only as it was read: one that someone has changed since is read again, and kept if
-    /// it is no longer in the set.
+    /// kept, which is logged as a warning. Each is deleted only as it was read: one that someone has changed since is read again, and
+    /// kept if it is no longer in the set.
     ///
     /// # Errors
     /// [`ApplySetError::Prune`] if some could not be deleted; the others were. [`ApplySetError::Overtaken`] if another run has begun since;

@@ -191,8 +191,8 @@ impl Installation {
         }
     }
 
-    /// Creates the definition, because an apply would overwrite one that another program has created meanwhile, and then applies it. What only
-    /// the apply has written, a later one may remove.
+    /// Creates the definition, because an apply would overwrite one that another program has created meanwhile, and then applies it. What
+    /// only the apply has written, a later one may remove.
     async fn create(&self, mut definition: Box<CustomResourceDefinition>) -> Result<(), Error> {
         let params = PostParams { field_manager: Some(self.manager.clone()), ..PostParams::default() };
         let created = self.api.create(&params, &essential(&definition)).await?;

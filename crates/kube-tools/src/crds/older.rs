@@ -58,8 +58,8 @@ pub(super) fn add(stored: &mut CustomResourceDefinition, wanted: CustomResourceD
     }
 }
 
-/// Versions that only `wanted` has need its webhook, if it has one and `stored` has none. Returns whether they can be served: a webhook that
-/// does not know a stored version would fail for its objects, and without the webhook, the fields of the others are lost.
+/// Versions that only `wanted` has need its webhook, if it has one and `stored` has none. Returns whether they can be served: a webhook
+/// that does not know a stored version would fail for its objects, and without the webhook, the fields of the others are lost.
 fn add_conversion(stored: &mut CustomResourceDefinition, wanted: &CustomResourceDefinition) -> bool {
     let has = |crd: &CustomResourceDefinition, version: &Version| {
         crd.spec.versions.iter().any(|it| it.name == version.name)

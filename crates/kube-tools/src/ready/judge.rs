@@ -48,8 +48,8 @@ impl Readiness {
         }
     }
 
-    /// Judges an object that is gone: this was its last state, or `unseen` says for how long its states were not seen after this one. `None`
-    /// if its end says nothing: it was deleted.
+    /// Judges an object that is gone: this was its last state, or `unseen` says for how long its states were not seen after this one.
+    /// `None` if its end says nothing: it was deleted.
     ///
     /// A [Job](https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/) with `ttlSecondsAfterFinished` is deleted when
     /// it has finished, with 0 at once.

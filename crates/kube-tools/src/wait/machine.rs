@@ -37,8 +37,8 @@ impl Patience {
         self.failing_since = None;
     }
 
-    /// A request has failed. What was allowed before will be again: a server that starts refuses users until it has read their roles, and does
-    /// not serve custom resources at first; a token or a credential plugin may be late.
+    /// A request has failed. What was allowed before will be again: a server that starts refuses users until it has read their roles, and
+    /// does not serve custom resources at first; a token or a credential plugin may be late.
     pub(super) fn failed(&mut self, error: &Error, allowed_before: bool, now: Instant) -> Reaction {
         if ErrorClass::of(error).is_permanent() && !allowed_before {
             return Reaction::GiveUp;

@@ -30,8 +30,8 @@ use super::write::Verb;
 /// pruned then.
 ///
 /// # Cancellation
-/// A run that is dropped cancels its requests and sends no more. What was written stays; the same run again does the rest. That also holds right
-/// after it: a pod that is refused because its namespace has no ServiceAccount yet is written again, for 30 s at most.
+/// A run that is dropped cancels its requests and sends no more. What was written stays; the same run again does the rest. That also
+/// holds right after it: a pod that is refused because its namespace has no ServiceAccount yet is written again, for 30 s at most.
 #[derive(Clone, Debug)]
 pub struct Applier {
     pub(super) settings: Settings,
@@ -58,23 +58,24 @@ impl Applier {
         self
     }
 
-    /// How many objects are written at the same time: 8 by default, at least 1. These are requests that are not answered yet: an object that
-    /// waits, for its ServiceAccount or until it is gone, holds up no other one of its kind.
+    /// How many objects are written at the same time: 8 by default, at least 1. These are requests that are not answered yet: an object
+    /// that waits, for its ServiceAccount or until it is gone, holds up no other one of its kind.
     #[must_use]
     pub fn concurrency(mut self, objects: usize) -> Self {
         self.settings.concurrency = objects.max(1);
         self
     }
 
-    /// For how long a run waits for a CRD to be served, and for a deleted object to be gone, each since its own deletion: 2 minutes by default.
+    /// For how long a run waits for a CRD to be served, and for a deleted object to be gone, each since its own deletion: 2 minutes by
+    /// default.
     #[must_use]
     pub fn wait_timeout(mut self, timeout: Duration) -> Self {
         self.settings.wait_timeout = timeout;
         self
     }
 
-    /// Whether [`delete`](Self::delete) waits until each object is gone, as `kubectl delete --wait` does: true by default. All deletions of a
-    /// kind are requested first; at most 64 objects are watched at the same time.
+    /// Whether [`delete`](Self::delete) waits until each object is gone, as `kubectl delete --wait` does: true by default. All deletions
+    /// of a kind are requested first; at most 64 objects are watched at the same time.
     #[must_use]
     pub fn wait_for_deletion(mut self, wait: bool) -> Self {
         self.settings.wait_for_deletion = wait;

@@ -324,8 +324,8 @@ fn within_depth(depth: usize) -> Result<(), String> {
 const MAX_DEPTH: usize = 128;
 const MAX_VALUES: usize = 10_000_000;
 const MAX_COPIED: usize = 64 * 1024 * 1024;
-/// The bytes of text that may be read again after repairs, each of which reads again what is before it: some two seconds. That is 512 repairs
-/// spread over a file of 512 KiB.
+/// The bytes of text that may be read again after repairs, each of which reads again what is before it. That is 512
+/// repairs spread over a file of 512 KiB.
 const MAX_READ_AGAIN: usize = 128 * 1024 * 1024;
 /// The bytes of a value without its text, roughly.
 const VALUE: usize = 64;

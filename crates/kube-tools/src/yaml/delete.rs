@@ -45,8 +45,8 @@ pub(super) async fn request_deletion(
     Ok(Requested::Deleted { uid, before, at: Instant::now() })
 }
 
-/// Waits until the object is gone, if the run waits for that. Its time runs since the request; if no place was free in all of it, the object
-/// is looked at once.
+/// Waits until the object is gone, if the run waits for that. Its time runs since the request; if no place was free in all of it, the
+/// object is looked at once.
 pub(super) async fn await_deletion(
     settings: &Settings,
     places: &Places,
@@ -94,7 +94,8 @@ async fn wait_until_gone(
 }
 
 /// Whether the error says that the object does not exist. Where the path itself is not served, its kind may be gone, with all its objects:
-/// discovery has to say so, because a server that starts does not serve custom resources at first, and a load balancer has paths of its own.
+/// discovery has to say so, because a server that starts does not serve custom resources at first, and a load balancer has paths of its
+/// own.
 async fn is_gone(settings: &Settings, target: &Target, error: &Error) -> bool {
     match ErrorClass::of(error) {
         ErrorClass::NotFound => true,

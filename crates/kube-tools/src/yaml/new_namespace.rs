@@ -59,8 +59,8 @@ pub(super) async fn write_patiently(
     }
 }
 
-/// Only the text of the server tells it from other refusals. Every namespace gets the ServiceAccount `default`, so one that lacks it is new,
-/// whoever has created it.
+/// Only the text of the server tells it from other refusals. Every namespace gets the ServiceAccount `default`, so one that lacks it is
+/// new, whoever has created it.
 fn lacks_service_account(written: &Written, target: &Target, is_new: bool) -> bool {
     let ObjectOutcome::Failed(ObjectError::Request(Error::Api(status))) = &written.outcome else {
         return false;

@@ -21,11 +21,11 @@ pub struct CopyParams {
     /// Whether permissions (without set-user-ID, set-group-ID and sticky bits) and modification times are copied. On by default. Owners
     /// never are.
     pub preserve: bool,
-    /// How often a copy from a pod may be resumed after its connection failed, 0 by default. Needs `sh`, `dd` and `tail` in the container, and
-    /// the permission to `get` the pod: it is resumed only in the same pod, and if the container was not restarted.
+    /// How often a copy from a pod may be resumed after its connection failed, 0 by default. Needs `sh`, `dd` and `tail` in the
+    /// container, and the permission to `get` the pod: it is resumed only in the same pod, and if the container was not restarted.
     ///
-    /// Before attempt n it pauses n seconds, 10 at most. What a later attempt meets, also that the pod is not found or access is refused, is
-    /// tried again like a lost connection.
+    /// Before attempt n it pauses n seconds, 10 at most. What a later attempt meets, also that the pod is not found or access is refused,
+    /// is tried again like a lost connection.
     pub retries: u32,
     /// Receives the number of copied files and bytes.
     pub progress: Option<watch::Sender<CopyProgress>>,

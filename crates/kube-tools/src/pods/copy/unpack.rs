@@ -291,8 +291,8 @@ impl Attributes {
     }
 }
 
-/// A directory that an earlier copy has made read-only takes files again, until it gets its permissions at the end. Returns those that it had,
-/// if they were changed.
+/// A directory that an earlier copy has made read-only takes files again, until it gets its permissions at the end. Returns those that it
+/// had, if they were changed.
 fn open_directory(path: &Path) -> io::Result<Option<u32>> {
     #[cfg(unix)]
     {
