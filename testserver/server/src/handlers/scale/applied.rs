@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{API_VERSION, sent::Sent, shown};
+use super::{
+    sent::Sent,
+    shown::{self, API_VERSION},
+};
 use crate::{
     apply::{self, Applied, Apply, Ownership, Versions, ownership, path::PathElement},
     call::Call,

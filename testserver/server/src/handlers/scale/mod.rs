@@ -9,5 +9,3 @@ mod shown;
 mod write;
 
 pub(super) use write::perform;
-
-const API_VERSION: &str = "autoscaling/v1";

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{API_VERSION, shown};
+use super::shown::{self, API_VERSION};
 use crate::{
     call::Call,
     gotypes,

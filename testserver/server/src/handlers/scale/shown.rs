@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::API_VERSION;
 use crate::{
     call::Call,
     gotypes::{self, GoStruct},
@@ -12,6 +11,8 @@ use crate::{
     scheme::ScalePaths,
     status_error::StatusError,
 };
+
+pub(super) const API_VERSION: &str = "autoscaling/v1";
 
 const IN_TABLE: &str = "invariant: the tables of types have Scale";
 
