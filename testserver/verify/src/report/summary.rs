@@ -96,7 +96,8 @@ impl Report {
         families
     }
 
-    /// How many plans of each family have found something, by what says most about the cause; without a family what is wrong without a fault.
+    /// How many plans of each family have found something, by what says most about the cause; without a family what is wrong without a
+    /// fault.
     pub fn found(&self) -> BTreeMap<(Option<Family>, Oracle), usize> {
         let reference = self.reference.iter().map(|finding| (None, finding.oracle()));
         let plans = self.failures.iter().filter_map(|failure| {
