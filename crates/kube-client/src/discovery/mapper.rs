@@ -171,7 +171,8 @@ impl RestMapper {
         if let Some(found) = find(&discovery) {
             return Ok(found);
         }
-        if !recent_miss {
+        // Whoever fetches at each call needs no memory of it, and others did not ask.
+        if !recent_miss && !self.miss_interval.is_zero() {
             self.cache.state.lock().misses.add(wanted.clone(), started, self.miss_interval);
         }
         Err(RestMapperError::NoMatch(Box::new(NoMatch {

@@ -539,6 +539,8 @@ async fn a_kind_that_was_missing_a_moment_ago_is_looked_for_again_before_it_is_t
     };
     assert_eq!(delete().await, "not found");
     Applier::new(client).namespace("shop").apply(&shop(), &params()).await.into_result().unwrap();
+    let dry_run = applier.apply(&shop(), &params().dry_run()).await;
+    dry_run.into_result().expect("what a deletion did not find is not remembered");
     assert_eq!(delete().await, "deleted");
 }
 
