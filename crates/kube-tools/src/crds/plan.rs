@@ -7,6 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinitionVersion as Version,
 };
 use kube_core::ObjectMeta;
+use serde_json::Value;
 
 use super::conversion::converts;
 use super::older;
@@ -79,7 +80,8 @@ fn keep_fields(definition: &mut CustomResourceDefinition, stored: &CustomResourc
     kept
 }
 
-/// What a definition cannot be without: each later apply has it too, so that no field stays because the create has written it.
+/// What a definition cannot be without: each later apply has it too, so that no field stays because the create has written it. Empty
+/// defaults are left to the apply: Kubernetes 1.20 takes them for null in a create, and refuses it.
 pub(super) fn essential(crd: &CustomResourceDefinition) -> CustomResourceDefinition {
     let approval = crd.metadata.annotations.iter().flatten().filter(|(key, _)| *key == APPROVAL);
     let approval: BTreeMap<_, _> = approval.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -96,9 +98,31 @@ pub(super) fn essential(crd: &CustomResourceDefinition) -> CustomResourceDefinit
     };
     CustomResourceDefinition {
         metadata,
-        spec: CustomResourceDefinitionSpec { names, ..crd.spec.clone() },
+        spec: CustomResourceDefinitionSpec {
+            names,
+            versions: without_empty_defaults(&crd.spec.versions),
+            ..crd.spec.clone()
+        },
         status: None,
     }
+}
+
+fn without_empty_defaults(versions: &[Version]) -> Vec<Version> {
+    fn remove(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|key, value| key != "default" || !(value.is_null() || value == ""));
+                fields.values_mut().for_each(remove);
+            }
+            Value::Array(items) => items.iter_mut().for_each(remove),
+            _ => {}
+        }
+    }
+    let stripped = serde_json::to_value(versions).and_then(|mut value| {
+        remove(&mut value);
+        serde_json::from_value(value)
+    });
+    stripped.unwrap_or_else(|_| versions.to_vec())
 }
 
 /// The definition as a program writes it: of the metadata, what is not set by the server, and no status.
@@ -252,5 +276,20 @@ mod tests {
         stored.metadata.deletion_timestamp =
             Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
         assert_eq!(plan(&crd(&[("v1", true)]), Some(&stored)), Step::AwaitDeletion);
+    }
+
+    #[test]
+    fn empty_defaults_are_left_to_the_apply() {
+        let mut crd = crd(&[("v1", true)]);
+        let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": {
+            "default": { "type": "string", "default": "" }, "size": { "type": "integer", "default": 3 },
+        } } });
+        crd.spec.versions[0].schema = Some(serde_json::from_value(schema).unwrap());
+        let created = serde_json::to_value(essential(&crd).spec.versions).unwrap();
+        let fields = &created[0]["schema"]["openAPIV3Schema"]["properties"];
+        assert_eq!(
+            *fields,
+            json!({ "default": { "type": "string" }, "size": { "type": "integer", "default": 3 } })
+        );
     }
 }
