@@ -9,7 +9,7 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use crate::command::Command;
 use crate::skip::skip;
 
-/// Set for a job whose programs the job `test` of the same run has built: it need not ask Cargo, which may be busy for minutes.
+/// Set for a job whose programs the job `build` of the same run has built: it need not ask Cargo, which may be busy for minutes.
 pub(crate) const BUILT: &str = "XTASK_PROGRAMS_ARE_BUILT";
 
 pub(crate) struct Context {
@@ -63,7 +63,7 @@ impl Context {
         if self.has_openssl() { "--workspace --features e2e/openssl" } else { "--workspace" }
     }
 
-    /// The path of a program that a debug build makes. Every dependency is the one that the job `test` has built: with the features of the
+    /// The path of a program that a debug build makes. Every dependency is the one that the job `build` has built: with the features of the
     /// whole workspace and, because an example is among the targets, of the dependencies of tests.
     pub(crate) fn build(&self, what: &str, name: &str) -> Result<PathBuf> {
         let folder = if what == "--example" { "debug/examples" } else { "debug" };

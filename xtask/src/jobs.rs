@@ -21,6 +21,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "install", when: When::Always, summary: "the README's ways to depend on the workspace: path, git, [patch.crates-io]; the dependencies and the build script of other pages, with an empty configuration of Cargo", usage: "", run: packaging::install },
     Job { name: "instructions", when: When::Always, summary: "instructions and allocations of single operations, at most 5 % above guard/baseline.txt", usage: "--update", run: measure::instructions },
     Job { name: "generated", when: When::Genuine, summary: "the tables of the test server and of the client are what their generators write", usage: "", run: genuine::generated },
+    Job { name: "build", when: When::Always, summary: "the tests and programs of the workspace, which `test` and later jobs run", usage: "", run: test::build },
     Job { name: "test", when: When::Always, summary: "cargo test --workspace, with OpenSSL where it is: unit, integration, documentation and end-to-end tests on the embedded server", usage: "", run: test::test },
     Job { name: "features", when: When::Always, summary: "feature sets that no other job builds; the tests of the test server without its features", usage: "", run: lint::features },
     Job { name: "docs", when: When::Always, summary: "rustdoc with broken links denied", usage: "", run: docs::docs },

@@ -1,5 +1,5 @@
 //! Two lanes of jobs side by side. One compiles the workspace, which only one Cargo at a time can do; the other one has everything else:
-//! what has a target folder of its own, waits for servers, or runs the programs that the job `test` has built.
+//! what has a target folder of its own, waits for servers, or runs the programs that the job `build` has built.
 //!
 //! Each job is a process of its own, so that its output can be kept together. It is printed when the job ends. The first failure ends both
 //! lanes.
@@ -18,9 +18,9 @@ use crate::report::{Ended, Outcome, Report};
 use crate::{cpu_time, output, skip};
 
 /// The jobs of the first lane, in this order: what compiles into the target folder of the workspace.
-const WORKSPACE: [&str; 5] = ["clippy", "test", "features", "docs", "book"];
+const WORKSPACE: [&str; 6] = ["clippy", "build", "test", "features", "docs", "book"];
 /// Jobs of the other lane that come after it in the table run its programs, so they wait for it.
-const BUILDS_PROGRAMS: &str = "test";
+const BUILDS_PROGRAMS: &str = "build";
 /// Installs what the others need, so it comes before both lanes.
 const SETUP: &str = "setup";
 /// How often a job is looked at.
@@ -31,7 +31,7 @@ const STOPPED: Duration = Duration::from_secs(60);
 /// Runs the jobs up to the first that fails.
 pub(crate) fn run(cx: &Context, jobs: &[&Job], strict: bool) -> Result<Report> {
     let folder = scratch()?;
-    // The job `test` builds this program again.
+    // The job `build` builds this program again.
     let program = folder.path().join("xtask");
     std::fs::copy(std::env::current_exe()?, &program).context("cannot copy this program")?;
     let run = Run {

@@ -10,6 +10,14 @@ use crate::job::no_arguments;
 use crate::skip::skip;
 use crate::{paths, tools};
 
+/// Compiles what the job `test` runs, and the programs of other jobs, which do not wait for the tests.
+pub(crate) fn build(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    cx.cargo(&format!("test --no-run {}", cx.workspace())).run()?;
+    // Nothing is left to compile, but what no test needs has no name yet.
+    cx.cargo(&format!("build --quiet --locked {} --bins --examples", cx.workspace())).run()
+}
+
 /// The README's test command, with the tests of OpenSSL where its headers are. No cluster is touched: `KUBECONFIG` is hidden from the
 /// tests.
 pub(crate) fn test(cx: &Context, args: &[String]) -> Result<()> {
@@ -18,8 +26,6 @@ pub(crate) fn test(cx: &Context, args: &[String]) -> Result<()> {
         println!("no OpenSSL headers (libssl-dev) or no pkg-config: without the tests of OpenSSL");
     }
     end_to_end(cx.cargo(&format!("test {}", cx.workspace())).env_remove("KUBECONFIG"))?;
-    // For the jobs that run programs: nothing is left to compile, but what no test needs has no name yet.
-    cx.cargo(&format!("build --quiet --locked {} --bins --examples", cx.workspace())).run()?;
     // Any crate of a program may turn this on, and then numbers must keep their digits. Features of the build, so a build of its own.
     let features = "--features serde_json/arbitrary_precision";
     cx.cargo(&format!("test -p kube-client {} --lib {features} decode::", paths::SHARED_BUILD)).run()

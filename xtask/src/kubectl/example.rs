@@ -52,7 +52,7 @@ struct Programs {
     compared: usize,
 }
 
-/// For the controllers of the cluster to write the same statuses in both namespaces, one of which is changed earlier.
+/// For the controllers and nodes of the cluster to finish what they do after a change.
 const CONTROLLERS: Duration = Duration::from_secs(30);
 
 /// Each program has a namespace of its own, which it changes.
@@ -113,15 +113,11 @@ impl Programs {
         let kubectl = if kubectl.is_empty() { example } else { kubectl };
         succeed(self.example.clone().args(["-n", NAMESPACES[0]]).args(example))?;
         succeed(self.kubectl.clone().args(["-n", NAMESPACES[1]]).args(kubectl))?;
-        let until = Instant::now() + CONTROLLERS;
-        loop {
-            let [ours, theirs] = NAMESPACES.map(|namespace| self.state(namespace));
-            let (ours, theirs) = (ours?, theirs?);
-            if ours == theirs || Instant::now() > until {
-                return self.equal(&example.join(" "), &ours, &theirs);
-            }
-            pause(Duration::from_millis(200))?;
-        }
+        let states = |programs: &Self| {
+            let [ours, theirs] = NAMESPACES.map(|namespace| programs.state(namespace));
+            Ok((ours?, theirs?))
+        };
+        self.equal_soon(&example.join(" "), states)
     }
 
     fn both(&mut self, args: &[&str]) -> Result<()> {
@@ -159,15 +155,27 @@ impl Programs {
 
     /// Runs both programs in the namespace of kubectl. Messages of errors are the programs' own.
     fn prints_the_same(&mut self, args: &str, part: impl Fn(String) -> String) -> Result<()> {
-        let run = |program: &Command| -> Result<(i32, String)> {
+        let run = |program: &Command| -> Result<String> {
             let args = ["-n", NAMESPACES[1]].into_iter().chain(args.split(' '));
             let Output { bytes, code } = program.clone().args(args).output()?;
             let text = normalize(&String::from_utf8_lossy(&bytes), NAMESPACES[1]);
-            Ok((code, if code == 0 { part(text) } else { String::new() }))
+            let text = if code == 0 { part(text) } else { String::new() };
+            Ok(format!("exit code {code}\n{text}"))
         };
-        let ((our_code, ours), (code, theirs)) = (run(&self.example)?, run(&self.kubectl)?);
-        ensure!(our_code == code, "{args}: exit code {our_code}, of kubectl {code}");
-        self.equal(args, &ours, &theirs)
+        self.equal_soon(args, |programs| Ok((run(&programs.example)?, run(&programs.kubectl)?)))
+    }
+
+    /// Compares what both programs print or have changed. Between two commands the controllers and nodes of the cluster go on, for example
+    /// remove the pods of an earlier revision, so what differs is looked at again until their time is over.
+    fn equal_soon(&mut self, what: &str, texts: impl Fn(&Self) -> Result<(String, String)>) -> Result<()> {
+        let until = Instant::now() + CONTROLLERS;
+        loop {
+            let (ours, theirs) = texts(self)?;
+            if ours == theirs || Instant::now() > until {
+                return self.equal(what, &ours, &theirs);
+            }
+            pause(Duration::from_millis(200))?;
+        }
     }
 
     fn equal(&mut self, what: &str, ours: &str, theirs: &str) -> Result<()> {
