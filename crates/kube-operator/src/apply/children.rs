@@ -5,7 +5,7 @@ use super::{
     compare::{Comparison, compare},
     conflict::ApplyConflict,
 };
-use kube_client::Client;
+use kube_client::{Client, error::ErrorClass};
 use kube_core::{
     Request, Resource, ResourceExt,
     apply::Configuration,
@@ -337,7 +337,7 @@ impl Apply {
         let get = get.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
         match self.client.request::<K>(get).await {
             Ok(object) => Ok(Some(object)),
-            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) if ErrorClass::of(&error) == ErrorClass::NotFound => Ok(None),
             Err(error) => Err(failed(error)),
         }
     }

@@ -5,7 +5,7 @@ use super::{
     status::{RemovalState, RemovedChild},
 };
 use futures::{StreamExt, stream};
-use kube_client::Client;
+use kube_client::{Client, error::ErrorClass};
 use kube_core::{
     ApiResource, DynamicObject,
     params::{DeleteParams, Preconditions},
@@ -44,7 +44,8 @@ pub(super) async fn delete(
             }
             _ => RemovalState::Gone,
         },
-        Err(error) if error.is_not_found() => RemovalState::Gone,
+        // A path that is not served says nothing of its objects.
+        Err(error) if ErrorClass::of(&error) == ErrorClass::NotFound => RemovalState::Gone,
         Err(error) if error.is_conflict() => RemovalState::Changed(error),
         Err(error) => RemovalState::Failed(error),
     }

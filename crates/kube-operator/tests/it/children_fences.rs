@@ -23,7 +23,7 @@ use kube_core::{
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
 use kube_operator::children::{ChildState, Children, ChildrenError, RemovalState};
-use kube_testserver::{ApiServer, BuiltInController};
+use kube_testserver::{ApiServer, BuiltInController, FaultResponse, Match};
 use serde_json::json;
 
 /// Config maps of an owner by their names.
@@ -210,6 +210,21 @@ async fn a_record_that_cannot_shrink_does_not_hide_what_was_done() {
     assert_eq!(recorded(&newest(&client).await), "ConfigMap/default,Secret/default");
     drop(apply(maps(&newest(&client).await, &["a"]), &client).await);
     assert_eq!(recorded(&newest(&client).await), "ConfigMap/default");
+}
+
+/// For a moment, while its definition is changed.
+#[tokio::test]
+async fn a_path_that_is_not_served_is_no_child_that_is_gone() {
+    let (server, client) = server();
+    let site = owner(&client).await;
+    drop(apply(maps(&site, &["a", "b"]), &client).await);
+    let unknown = FaultResponse::status(404, "NotFound").body("404 page not found");
+    server.fault(Match::delete::<ConfigMap>().name("b").nth(1), unknown);
+    let status = maps(&newest(&client).await, &["a"]).apply(&client).await.unwrap();
+    assert!(matches!(status.removed[0].state, RemovalState::Failed(_)), "{status}");
+    assert_eq!(children_of(&client).await, ["ConfigMap default/a", "ConfigMap default/b"]);
+    drop(apply(maps(&newest(&client).await, &["a"]), &client).await);
+    assert_eq!(children_of(&client).await, ["ConfigMap default/a"]);
 }
 
 #[tokio::test]

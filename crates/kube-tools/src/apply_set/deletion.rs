@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 
 use futures::{StreamExt, stream};
-use kube_client::error::Error;
+use kube_client::error::{Error, ErrorClass};
 use kube_core::metadata::PartialObjectMeta;
 use kube_core::params::{DeleteParams, Preconditions};
 use kube_core::{ApiResource, DynamicObject};
@@ -85,14 +85,14 @@ impl Applying {
         drop(results);
         for Doomed { object, changes, .. } in changed {
             let api = api(&self.client, &object.resource, object.namespace.as_deref());
-            match api.get_metadata_opt(&object.name).await {
-                Ok(None) => deletions.done.pruned.push(object),
-                Ok(Some(member)) if self.has(&member) => {
+            match api.get_metadata(&object.name).await {
+                Ok(member) if self.has(&member) => {
                     deletions.judge(object.resource, member, self.parent.uid.as_deref(), changes + 1);
                 }
-                Ok(Some(_)) => {
+                Ok(_) => {
                     tracing::info!(%object, "someone has taken an object out of the apply set; it is kept")
                 }
+                Err(err) if is_gone(&err) => deletions.done.pruned.push(object),
                 Err(err) => deletions.failed(object, err),
             }
         }
@@ -114,7 +114,7 @@ impl Applying {
         let result = match api.delete(&object.name, &params).await {
             Ok(_) => Ok(()),
             // Someone else was faster.
-            Err(Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(err) if is_gone(&err) => Ok(()),
             Err(err) => Err(err),
         };
         (doomed, result)
@@ -125,6 +125,11 @@ impl Applying {
         let label = member.metadata.labels.as_ref().and_then(|labels| labels.get(PART_OF));
         label.is_some_and(|id| *id == self.set.id())
     }
+}
+
+/// A path that is not served says nothing of its objects.
+fn is_gone(error: &Error) -> bool {
+    ErrorClass::of(error) == ErrorClass::NotFound
 }
 
 impl Deletions<'_> {

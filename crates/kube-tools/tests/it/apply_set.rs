@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube_client::{Api, Client, Resource};
-use kube_testserver::{ApiServer, Fault, Match};
+use kube_testserver::{ApiServer, Fault, FaultResponse, Match};
 use kube_tools::apply_set::{ApplySet, ApplySetError};
 use serde_json::json;
 
@@ -323,6 +323,24 @@ async fn a_kind_that_is_not_served_stays_recorded() {
         .unwrap();
     assert_eq!(apply(&client, &set(), maps(&["b"])).await.unwrap(), ["configmap/a"]);
     assert_eq!(record(&client).await, ["ConfigMap,Widget.example.com", ""]);
+}
+
+/// For a moment, while its definition is changed; the object is there all the time.
+#[tokio::test]
+async fn a_path_that_is_not_served_for_a_moment_is_no_member_that_is_gone() {
+    let (client, server) = in_process();
+    apply(&client, &set(), maps(&["a", "b"])).await.unwrap();
+    let unknown = || FaultResponse::status(404, "NotFound").body("404 page not found");
+    server.fault(Match::delete::<ConfigMap>().name("b").nth(1), unknown());
+    let err = apply(&client, &set(), maps(&["a"])).await.unwrap_err().to_string();
+    assert!(err.contains("configmap/b"), "{err}");
+    assert_eq!(names(&client).await, ["a", "b"]);
+
+    server.fault(Match::delete::<ConfigMap>().name("b").nth(1), Fault::status(409, "Conflict"));
+    server.fault(Match::get::<ConfigMap>().name("b").nth(1), unknown());
+    let err = apply(&client, &set(), maps(&["a"])).await.unwrap_err().to_string();
+    assert!(err.contains("configmap/b"), "{err}");
+    assert_eq!(apply(&client, &set(), maps(&["a"])).await.unwrap(), ["configmap/b"]);
 }
 
 #[tokio::test]
