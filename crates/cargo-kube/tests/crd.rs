@@ -66,6 +66,21 @@ fn diff_prints_each_change_and_fails_if_one_breaks() {
     assert!(rules.lines().count() > 50 && rules.contains("\nfield-removed "), "{rules}");
 }
 
+/// As after `| head` or `| grep -q`: the exit code is that of the command.
+#[test]
+fn nobody_has_to_read_what_is_printed() {
+    let home = home(&[("old.yaml", definition(&[("v1", 10)])), ("new.yaml", definition(&[("v1", 3)]))]);
+    for (arguments, code) in
+        [(&["--rules"][..], 0), (&["old.yaml", "new.yaml"], 1), (&["old.yaml", "old.yaml", "--json"], 0)]
+    {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-kube"));
+        command.args(["kube", "crd", "diff"]).args(arguments).current_dir(home.path()).stdout(writer);
+        assert_eq!(command.output().expect("the program runs").status.code(), Some(code), "{arguments:?}");
+    }
+}
+
 #[test]
 fn wrong_input_is_one_error() {
     let home = home(&[("old.yaml", definition(&[("v1", 10)])), ("page.yaml", page("a", 1))]);

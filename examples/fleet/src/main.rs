@@ -7,12 +7,15 @@
 
 use fleet::{Notice, manager};
 use kube::{Client, CustomResourceExt, operator::clusters::SecretClusters};
-use std::error::Error;
+use std::{
+    error::Error,
+    io::{self, Write as _},
+};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().nth(1).as_deref() == Some("crd") {
-        println!("{}", serde_json::to_string_pretty(&Notice::crd())?);
+        writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&Notice::crd())?)?;
         return Ok(());
     }
     tracing_subscriber::fmt().init();

@@ -1,5 +1,7 @@
 //! `get`: objects as the server prints them.
 
+use std::io::Write as _;
+
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kube::ApiExt;
@@ -52,6 +54,7 @@ impl Get {
             };
             eprintln!("No resources found{scope}");
         }
+        let mut out = std::io::stdout();
         let prefix = tables.len() > 1 || self.output == Some(Output::Name);
         for (at, (kind, namespaced, mut table)) in tables.into_iter().enumerate() {
             let name = table.column("Name").context("the table has no column Name")?;
@@ -60,12 +63,11 @@ impl Get {
             }
             match self.output {
                 Some(Output::Name) => {
-                    table
-                        .rows
-                        .iter()
-                        .for_each(|row| println!("{}", row.cells[name].as_str().unwrap_or_default()));
+                    for row in &table.rows {
+                        writeln!(out, "{}", row.cells[name].as_str().unwrap_or_default())?;
+                    }
                 }
-                _ => println!("{}{}", if at > 0 { "\n" } else { "" }, self.printed(&table, namespaced)),
+                _ => writeln!(out, "{}{}", if at > 0 { "\n" } else { "" }, self.printed(&table, namespaced))?,
             }
         }
         Ok(())

@@ -54,7 +54,8 @@ impl Logs {
         };
         let mut lines = cluster.pods().log_lines(&params);
         while let Some(line) = lines.try_next().await? {
-            if self.prefix { println!("{line}") } else { println!("{}", line.text) }
+            let mut out = std::io::stdout();
+            if self.prefix { writeln!(out, "{line}")? } else { writeln!(out, "{}", line.text)? }
         }
         Ok(())
     }

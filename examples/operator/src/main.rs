@@ -23,6 +23,7 @@ use operator::{
 };
 use std::{
     ffi::OsString,
+    io::Write as _,
     net::SocketAddr,
     process::ExitCode,
     sync::{Arc, Mutex},
@@ -57,7 +58,7 @@ impl Command {
 
 fn generate(command: &ManifestsCommand) -> anyhow::Result<()> {
     let manifests = manifests(command.namespace().unwrap_or(NAME))?;
-    print!("{}", command.run(&manifests, FORMS)?);
+    std::io::stdout().write_all(command.run(&manifests, FORMS)?.as_bytes())?;
     Ok(())
 }
 

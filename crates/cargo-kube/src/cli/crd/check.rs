@@ -13,6 +13,7 @@ use kube_client::api::ListParams;
 use kube_client::{Api, Client};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
 
+use crate::cli::output::line;
 use crate::cli::{cluster, inputs, runtime};
 
 /// Which stored objects a new definition would refuse
@@ -79,15 +80,19 @@ impl Check {
         let count = |is: fn(&Outcome) -> bool| found.verdicts.iter().filter(|it| is(&it.outcome)).count();
         let refused = count(Outcome::is_refused);
         if self.json {
-            println!("{}", serde_json::to_string(&found.verdicts)?);
+            line(format_args!("{}", serde_json::to_string(&found.verdicts)?))?;
         } else {
-            found.verdicts.iter().for_each(|verdict| println!("{verdict}"));
+            for verdict in &found.verdicts {
+                line(format_args!("{verdict}"))?;
+            }
             let (tolerated, losing) = (
                 count(|outcome| matches!(outcome, Outcome::Tolerated(_))),
                 count(|outcome| matches!(outcome, Outcome::Lost(_))),
             );
             let objects = found.objects;
-            println!("{objects} objects: {refused} refused, {tolerated} tolerated, {losing} lose fields");
+            line(format_args!(
+                "{objects} objects: {refused} refused, {tolerated} tolerated, {losing} lose fields"
+            ))?;
         }
         let failed = if self.strict { found.verdicts.len() } else { refused };
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -8,6 +8,7 @@ use cargo_kube::diff::{Breaks, Change, compare, rules};
 use cargo_kube::types::Definitions;
 use clap::Args;
 
+use crate::cli::output::line;
 use crate::cli::{cluster, inputs};
 
 /// What a new definition breaks for stored objects and for clients
@@ -50,7 +51,12 @@ impl Diff {
     pub(super) fn run(self) -> Result<ExitCode> {
         if self.rules {
             for rule in rules() {
-                println!("{:<32} {:<27} {}", rule.name(), rule.breaks().to_string(), rule.reason());
+                line(format_args!(
+                    "{:<32} {:<27} {}",
+                    rule.name(),
+                    rule.breaks().to_string(),
+                    rule.reason()
+                ))?;
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -64,10 +70,12 @@ impl Diff {
         };
         let breaking = changes.iter().filter(is_breaking).count();
         if self.json {
-            println!("{}", serde_json::to_string(&changes)?);
+            line(format_args!("{}", serde_json::to_string(&changes)?))?;
         } else {
-            changes.iter().for_each(|change| println!("{change}"));
-            println!("{breaking} breaking changes, {} others", changes.len() - breaking);
+            for change in &changes {
+                line(format_args!("{change}"))?;
+            }
+            line(format_args!("{breaking} breaking changes, {} others", changes.len() - breaking))?;
         }
         Ok(if breaking == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

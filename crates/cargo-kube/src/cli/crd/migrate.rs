@@ -1,6 +1,6 @@
 //! `cargo kube crd migrate`.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use anyhow::Result;
 use cargo_kube::migrate::{Migration, Progress, Summary};
 use clap::Args;
 
+use crate::cli::output::line;
 use crate::cli::{cluster, runtime};
 
 /// Write stored objects again in the storage version, then remove the others from storedVersions
@@ -49,15 +50,15 @@ impl Migrate {
     pub(super) fn run(self) -> Result<ExitCode> {
         let json = self.json;
         let crd = self.crd.clone();
-        let mut line = Line::new();
-        let result = runtime::run(self.migrate(&mut line));
-        line.end();
+        let mut progress = Line::new();
+        let result = runtime::run(self.migrate(&mut progress));
+        progress.end();
         let summary = result?;
         summary.refused.iter().for_each(|refused| eprintln!("error: {crd}: {refused}"));
         if json {
-            println!("{}", serde_json::to_string(&summary)?);
+            line(format_args!("{}", serde_json::to_string(&summary)?))?;
         } else {
-            print(&crd, &summary);
+            print(&crd, &summary)?;
         }
         Ok(if summary.is_complete() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -75,23 +76,24 @@ impl Migrate {
     }
 }
 
-fn print(crd: &str, summary: &Summary) {
+fn print(crd: &str, summary: &Summary) -> io::Result<()> {
     let Summary { written, unchanged, written_by_others, deleted, refused, storage_version, .. } = summary;
     if summary.was_migrated {
-        println!(
+        line(format_args!(
             "{crd}: nothing to do: storedVersions has {storage_version} alone, so all objects are stored in it"
-        );
-        return;
+        ))?;
+        return Ok(());
     }
-    println!(
+    line(format_args!(
         "{crd}: {written} objects written in {storage_version}, {unchanged} were already, {written_by_others} written by others, {deleted} deleted, {} refused",
         refused.len(),
-    );
+    ))?;
     if !summary.is_complete() {
-        println!("storedVersions was not changed");
+        line(format_args!("storedVersions was not changed"))?;
     } else if !summary.removed_versions.is_empty() {
-        println!("storedVersions no longer has {}", summary.removed_versions.join(", "));
+        line(format_args!("storedVersions no longer has {}", summary.removed_versions.join(", ")))?;
     }
+    Ok(())
 }
 
 /// The progress, on one line of a terminal; nothing if standard error is none.

@@ -10,6 +10,7 @@ use super::files;
 use super::names::Kind;
 use super::new::VersionAndScope;
 use super::templates::{self, TEMPLATES};
+use crate::cli::output::line;
 
 /// A kind, a version or a webhook for the project
 #[derive(Debug, Args)]
@@ -92,18 +93,18 @@ impl Add {
         let changes: Vec<_> = changed.map(|(path, text)| (path, Some(text))).collect();
         files::write(&root, &changes)?;
         for (path, _) in &changes {
-            println!("{} {path}", if before.contains_key(path) { "changed" } else { "created" });
+            line(format_args!("{} {path}", if before.contains_key(path) { "changed" } else { "created" }))?;
         }
-        println!("next: cargo run -- manifests");
+        line(format_args!("next: cargo run -- manifests"))?;
         for addition in &additions {
             if let Addition::Version { kind, version } = addition {
                 let (file, definition) = (kind.module(), format!("{}.{}", kind.plural(), project.group));
-                println!(
+                line(format_args!(
                     "{version} is served, not stored: replicas of the release before could not convert it."
-                );
-                println!(
+                ))?;
+                line(format_args!(
                     "in a later release: STORED = {version:?} in src/{file}.rs, then cargo kube crd migrate {definition}"
-                );
+                ))?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -11,6 +11,7 @@ use super::names::Kind;
 use super::source::{KUBE, Source};
 use super::templates::{self, TEMPLATES};
 use super::{files, names};
+use crate::cli::output::line;
 
 /// A new operator, with a kind, its controller, tests, a Dockerfile and CI
 #[derive(Debug, Args)]
@@ -86,10 +87,10 @@ impl New {
         templates::check_free(template, &project, &project.first.kind)?;
         let texts = template.render(&project)?;
         files::create(Path::new(&project.name), &texts)?;
-        println!("{}: {} files", project.name, texts.len());
-        println!("  cd {}", project.name);
-        println!("  cargo run -- --embedded   # runs the operator without a cluster");
-        println!("  cargo run -- manifests    # writes deploy/");
+        line(format_args!("{}: {} files", project.name, texts.len()))?;
+        line(format_args!("  cd {}", project.name))?;
+        line(format_args!("  cargo run -- --embedded   # runs the operator without a cluster"))?;
+        line(format_args!("  cargo run -- manifests    # writes deploy/"))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -11,6 +11,7 @@ use super::files;
 use super::merge::{Merged, merge};
 use super::source::Source;
 use super::templates::{self, Files, TEMPLATES, Template};
+use crate::cli::output::line;
 
 /// Merges into the project what this version of cargo kube would write
 #[derive(Debug, Args)]
@@ -33,10 +34,10 @@ impl Upgrade {
         let ours = files::read(&root, plan.base.keys().chain(plan.theirs.keys()))?;
         let Merged { changes, conflicts, left } = plan.merge(&ours);
         for path in &left {
-            println!("left as it is: {path}, which you have removed or changed");
+            line(format_args!("left as it is: {path}, which you have removed or changed"))?;
         }
         if changes.is_empty() {
-            println!("up to date: template {}", plan.number);
+            line(format_args!("up to date: template {}", plan.number))?;
             return Ok(ExitCode::SUCCESS);
         }
         if !self.allow_dirty {
@@ -50,7 +51,7 @@ impl Upgrade {
                 Some(_) => "created",
                 None => "removed",
             };
-            println!("{what} {path}");
+            line(format_args!("{what} {path}"))?;
         }
         for path in &conflicts {
             eprintln!("conflict: {path}: choose between the sides that <<<<<<< and >>>>>>> enclose");

@@ -1,7 +1,8 @@
 //! The folder that Go's envtest takes from `KUBEBUILDER_ASSETS`: programs by the names that it starts.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -16,7 +17,7 @@ const KUBECTL: &str = "kubectl";
 /// Writes the folder and prints its path.
 pub(crate) fn print(folder: &Path) -> Result<(), Error> {
     let folder = write(folder).map_err(|why| format!("cannot write {}: {why}", folder.display()))?;
-    println!("{}", folder.display());
+    writeln!(io::stdout(), "{}", folder.display())?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ mod log;
 mod standalone;
 mod stop;
 
-use std::{ffi::OsString, path::Path, process::ExitCode};
+use std::{ffi::OsString, io::Write as _, path::Path, process::ExitCode};
 
 use args::{Command, USAGE};
 
@@ -38,7 +38,8 @@ fn main() -> ExitCode {
     };
     match action {
         Ok(Action::Print(text)) => {
-            println!("{text}");
+            // Whoever reads it may have read enough.
+            let _ = writeln!(std::io::stdout(), "{text}");
             ExitCode::SUCCESS
         }
         Ok(Action::Run(program)) => run(&name, program),

@@ -23,7 +23,8 @@ pub(crate) async fn serve(args: Args) -> Result<(), Box<dyn std::error::Error>> 
     eprintln!("serving on {}", server.url());
     eprintln!("try: kubectl --kubeconfig {} get namespaces", kubeconfig.display());
     // For scripts: this line on standard output says that the server is ready, and where the kubeconfig is.
-    println!("{}", kubeconfig.display());
+    // Whoever started it need not read it.
+    let _ = writeln!(std::io::stdout(), "{}", kubeconfig.display());
     stop.await;
     eprintln!("stopping");
     server.shutdown().await;
