@@ -117,9 +117,11 @@ impl Checker {
         let client = Client::new(server, "default");
         let mut verdicts = Vec::new();
         for object in objects {
+            let (outcome, lost) = self.outcome(&client, &object).await?;
             verdicts.push(Verdict {
                 definition: self.name.clone(),
-                outcome: self.outcome(&client, &object).await?,
+                outcome,
+                lost,
                 namespace: object.metadata.namespace,
                 name: object.metadata.name.unwrap_or_default(),
             });
@@ -151,35 +153,41 @@ impl Checker {
         Ok(object)
     }
 
-    async fn outcome(&self, client: &Client, object: &DynamicObject) -> Result<Outcome, CheckError> {
+    /// What becomes of the object, and the fields that it loses.
+    async fn outcome(
+        &self,
+        client: &Client,
+        object: &DynamicObject,
+    ) -> Result<(Outcome, Vec<String>), CheckError> {
         let own = object.types.as_ref().and_then(|types| types.api_version.split_once('/'));
         let own = own.map(|(_, version)| version).unwrap_or_default();
         let Some(version) = self.served.iter().find(|served| *served == own).or(self.fallback.as_ref())
         else {
             let message =
                 format!("the definition does not serve {own}, and its conversion webhook is not called here");
-            return Ok(Outcome::Refused(message));
+            return Ok((Outcome::Refused(message), Vec::new()));
         };
         let gvk = GroupVersionKind::gvk(&self.group, version, &self.kind);
         let kind = ApiResource::from_gvk_with_plural(&gvk, &self.plural);
         let stored = api(client, &kind, object.metadata.namespace.as_deref());
         let name = object.metadata.name.as_deref().unwrap_or_default();
         let read = stored.get(name).await.map_err(CheckError::Server)?;
+        let lost = lost(&object.data, &read.data);
         let dry_run = PostParams { dry_run: true, ..PostParams::default() };
         let mut touched = read.clone();
         let annotations = touched.metadata.annotations.get_or_insert_default();
         annotations.insert("cargo-kube/checked".to_owned(), String::new());
         for object in [&read, &touched] {
             if let Some(status) = refusal(stored.replace(name, &dry_run, object).await)? {
-                return Ok(Outcome::Refused(status.message));
+                return Ok((Outcome::Refused(status.message), lost));
             }
         }
         let fresh = api(&self.fresh, &kind, self.is_namespaced.then_some("default"));
         if let Some(status) = refusal(fresh.create(&dry_run, &as_new(object, &kind)).await)? {
-            return invalid(&stored, &read, *status).await;
+            return Ok((invalid(&stored, &read, *status).await?, lost));
         }
-        let lost = lost(&object.data, &read.data);
-        Ok(if lost.is_empty() { Outcome::Accepted } else { Outcome::Lost(lost) })
+        let outcome = if lost.is_empty() { Outcome::Accepted } else { Outcome::Lost(lost.clone()) };
+        Ok((outcome, lost))
     }
 }
 

@@ -61,6 +61,17 @@ async fn an_invalid_value_is_tolerated_where_the_server_can_tell_that_it_is_unch
 }
 
 #[tokio::test]
+async fn an_object_that_is_tolerated_may_lose_fields_too() {
+    let new = of_v1(json!({ "size": { "type": "integer", "maximum": 5 } }));
+    let mut objects = Objects::default();
+    objects.add(&page(json!({ "size": 20, "color": "red" }))).unwrap();
+    let verdict = Checker::new(&new, None).await.unwrap().check(objects).await.unwrap().remove(0);
+    assert!(matches!(verdict.outcome, Outcome::Tolerated(_)), "{verdict}");
+    assert_eq!(verdict.lost, [".spec.color"]);
+    assert!(verdict.to_string().contains(": loses .spec.color, tolerated until "), "{verdict}");
+}
+
+#[tokio::test]
 async fn a_new_required_field_refuses_every_change_beside_it() {
     let mut new = serde_json::to_value(of_v1(
         json!({ "replicas": { "type": "integer" }, "color": { "type": "string" } }),

@@ -18,6 +18,9 @@ pub struct Verdict {
     /// What would happen.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// Fields that the new definition lacks, such as `.spec.color`, whatever the outcome: the next write that is accepted drops them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
 }
 
 /// What would happen to an object.
@@ -51,6 +54,9 @@ impl fmt::Display for Verdict {
             Outcome::Accepted => f.write_str("accepted"),
             Outcome::Lost(fields) => write!(f, "loses {}", fields.join(", ")),
             Outcome::Tolerated(message) => {
+                if !self.lost.is_empty() {
+                    write!(f, "loses {}, ", self.lost.join(", "))?;
+                }
                 write!(f, "tolerated until an invalid value is changed: {message}")
             }
             Outcome::Refused(message) => write!(f, "refused: {message}"),

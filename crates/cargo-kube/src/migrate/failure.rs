@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use kube_client::Error;
+use kube_client::error::{Error, ErrorClass};
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Failure {
-    /// There is no such object, or no such kind.
+    /// There is no such object.
     NotFound,
     /// The object has changed, or someone (a webhook) says so.
     Conflict(String),
@@ -28,9 +28,13 @@ impl Failure {
                 _ => Self::Refused(message),
             };
         };
-        if status.is_not_found() {
-            Self::NotFound
-        } else if status.is_expired() || status.is_gone() {
+        match ErrorClass::of(error) {
+            ErrorClass::NotFound => return Self::NotFound,
+            // What is not served for a moment is not gone.
+            ErrorClass::UnknownKind => return Self::Temporary { after: None, message },
+            _ => {}
+        }
+        if status.is_expired() || status.is_gone() {
             let token = status.metadata.as_ref().and_then(|list| list.continue_.clone());
             Self::Expired { token: token.filter(|token| !token.is_empty()), message }
         } else if status.is_conflict() {

@@ -109,6 +109,8 @@ pub(super) struct Machine {
     /// What was returned last, but for waiting: it is returned again after a failure that may pass.
     last: Action,
     attempts: u32,
+    /// How often the status of the definition had changed when it was written.
+    prune_conflicts: u32,
     passes: u32,
     progress: Progress,
     summary: Summary,
@@ -122,6 +124,7 @@ impl Machine {
             state: State::Starting,
             last: Action::ReadDefinition,
             attempts: 0,
+            prune_conflicts: 0,
             passes: 0,
             progress: Progress::default(),
             summary: Summary::default(),
@@ -207,10 +210,7 @@ impl Machine {
     pub(super) fn failed(&mut self, failure: &Failure) -> Action {
         match (self.last.clone(), failure) {
             (Action::ReadDefinition | Action::Prune(_), Failure::NotFound) => self.end(End::NotFound),
-            (Action::Prune(facts), Failure::Conflict(_)) => {
-                self.state = State::Closing(facts);
-                self.act(Action::ReadDefinition)
-            }
+            (Action::Prune(facts), Failure::Conflict(_)) => self.close_again(facts, failure),
             (Action::List { token: Some(_), .. }, Failure::Expired { token, .. }) => {
                 self.list_again(token.clone(), failure)
             }
@@ -225,12 +225,20 @@ impl Machine {
             (Action::Write(target) | Action::Look(target), Failure::Refused(message)) => {
                 self.refused(target, message)
             }
-            // A list gets 404 while a server does not know the kind yet.
-            (last, Failure::Temporary { .. } | Failure::Conflict(_) | Failure::NotFound) => {
-                self.retry(&last, failure)
-            }
+            (last, Failure::Temporary { .. } | Failure::Conflict(_)) => self.retry(&last, failure),
             (last, failure) => self.give_up(&last, failure),
         }
+    }
+
+    /// The status of the definition was changed, or a webhook says so: its version has to be read anew.
+    fn close_again(&mut self, facts: Facts, failure: &Failure) -> Action {
+        self.prune_conflicts += 1;
+        if self.prune_conflicts == MAX_ATTEMPTS {
+            return self.give_up(&Action::Prune(facts), failure);
+        }
+        self.state = State::Closing(facts);
+        self.last = Action::ReadDefinition;
+        Action::Wait(pause(self.prune_conflicts))
     }
 
     fn retry(&mut self, last: &Action, failure: &Failure) -> Action {
@@ -240,7 +248,7 @@ impl Machine {
                 Failure::Temporary { after, .. } => *after,
                 _ => None,
             };
-            return Action::Wait(asked.unwrap_or_default().max(PAUSE * 2_u32.pow(self.attempts - 1)));
+            return Action::Wait(asked.unwrap_or_default().max(pause(self.attempts)));
         }
         match last {
             Action::Write(target) | Action::Look(target) => self.refused(target.clone(), failure.message()),
@@ -359,4 +367,9 @@ impl Machine {
         self.last = action.clone();
         action
     }
+}
+
+/// After so many failed attempts.
+fn pause(attempts: u32) -> Duration {
+    PAUSE * 2_u32.pow(attempts - 1)
 }

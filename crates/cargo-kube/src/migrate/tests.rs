@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use kube_core::{ApiResource, GroupVersionKind};
+use kube_client::Error;
+use kube_core::{ApiResource, GroupVersionKind, Status};
 
 use super::checkpoint::Checkpoint;
 use super::definition::Facts;
@@ -105,9 +106,26 @@ fn a_definition_that_changes_meanwhile_needs_another_pass() {
     machine.page(page(&[], None));
     assert_eq!(machine.definition(now.clone()), Action::Prune(now.clone()));
     // The status was changed in between: its version is newer, the spec is the same.
-    assert_eq!(machine.failed(&Failure::Conflict("changed".into())), Action::ReadDefinition);
+    let wait = |seconds| Action::Wait(Duration::from_secs(seconds));
+    assert_eq!(machine.failed(&Failure::Conflict("changed".into())), wait(1));
+    assert_eq!(machine.waited(), Action::ReadDefinition);
     let newer = Facts { resource_version: "9".into(), ..now };
-    assert_eq!(machine.definition(newer.clone()), Action::Prune(newer));
+    assert_eq!(machine.definition(newer.clone()), Action::Prune(newer.clone()));
+    // A webhook may answer so each time.
+    for seconds in [2, 4, 8] {
+        assert_eq!(machine.failed(&Failure::Conflict("protected".into())), wait(seconds));
+        machine.waited();
+        assert_eq!(machine.definition(newer.clone()), Action::Prune(newer.clone()));
+    }
+    let end = end(&machine.failed(&Failure::Conflict("protected".into())));
+    assert!(end.ends_with("status.storedVersions of the definition: protected"), "{end}");
+}
+
+#[test]
+fn a_path_that_is_not_served_is_no_object_that_is_gone() {
+    let response = |text: &str| Error::Api(Status::failure(text, "NotFound").with_code(404).boxed());
+    assert_eq!(Failure::of(&response("pages.example.com \"a\" not found")), Failure::NotFound);
+    assert!(matches!(Failure::of(&response("404 page not found")), Failure::Temporary { .. }));
 }
 
 #[test]

@@ -87,6 +87,25 @@ impl ErrorClass {
         }
     }
 
+    /// The object of a response, and `None` for one that does not exist. Unlike that of `get_opt`, `None` is certain: a path that is not
+    /// served for a moment is an error, so a program may decide by it that an object is gone.
+    ///
+    /// ```
+    /// # use kube_client::{core::Status, error::{Error, ErrorClass}};
+    /// let response = |text: &str| Err::<(), _>(Error::Api(Status::failure(text, "NotFound").with_code(404).boxed()));
+    /// assert_eq!(ErrorClass::absent_as_none(response("pods \"a\" not found")).unwrap(), None);
+    /// assert!(ErrorClass::absent_as_none(response("404 page not found")).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// Every other one of the response.
+    pub fn absent_as_none<T>(response: Result<T, Error>) -> Result<Option<T>, Error> {
+        match response {
+            Err(error) if Self::of(&error) == Self::NotFound => Ok(None),
+            response => response.map(Some),
+        }
+    }
+
     /// Whether a watch or list cannot continue from the version that it requested.
     pub fn invalidates_version(&self) -> bool {
         matches!(self, Self::Expired | Self::ResourceVersionTooLarge | Self::UnknownKind | Self::NotFound)

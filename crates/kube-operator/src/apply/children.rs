@@ -335,11 +335,7 @@ impl Apply {
         let failed = |error| ApplyError::Read { child: child.title.clone(), error };
         let get = request.get(&child.name, &GetParams::default());
         let get = get.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
-        match self.client.request::<K>(get).await {
-            Ok(object) => Ok(Some(object)),
-            Err(error) if ErrorClass::of(&error) == ErrorClass::NotFound => Ok(None),
-            Err(error) => Err(failed(error)),
-        }
+        ErrorClass::absent_as_none(self.client.request::<K>(get).await).map_err(failed)
     }
 
     async fn send<K>(&self, request: &Request, child: &ChildPatch, force: bool) -> Result<K, ApplyError>

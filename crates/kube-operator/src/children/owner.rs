@@ -2,7 +2,7 @@
 
 use super::{error::ChildrenError, observe::api, record::Record, set::ChildSet};
 use crate::apply::Owner;
-use kube_client::{Api, Client};
+use kube_client::{Api, Client, error::ErrorClass};
 use kube_core::{
     ApiResource, DynamicObject, ObjectMeta,
     params::{Patch, PatchParams},
@@ -52,7 +52,7 @@ impl OwnerObject {
 
     /// Its metadata; `None` if it is gone, or was replaced by another object.
     pub(super) async fn read(&self) -> Result<Option<ObjectMeta>, ChildrenError> {
-        let read = self.api.get_metadata_opt(&self.name).await;
+        let read = ErrorClass::absent_as_none(self.api.get_metadata(&self.name).await);
         let metadata = read.map_err(|source| self.failed("read", source))?.map(|object| object.metadata);
         Ok(metadata.filter(|metadata| metadata.uid.as_deref() == Some(&self.uid)))
     }

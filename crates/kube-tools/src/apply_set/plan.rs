@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_core::metadata::PartialObjectMeta;
-use kube_core::{DynamicObject, ObjectMeta};
+use kube_core::{ApiResource, DynamicObject, ObjectMeta};
 
 use super::error::ApplySetError;
 use super::members::Members;
@@ -52,6 +52,18 @@ pub(super) fn recorded(set: &ApplySet, parent: Option<&ObjectMeta>) -> Result<Me
 /// Whether kubectl makes such a parent if it does not exist.
 pub(super) fn is_built_in(set: &ApplySet) -> bool {
     set.resource.group.is_empty() && matches!(set.resource.kind.as_str(), "Secret" | "ConfigMap")
+}
+
+/// Whether one of the objects makes the server serve this kind.
+pub(super) fn is_defined(kind: &ApiResource, objects: &[(ApiResource, DynamicObject)]) -> bool {
+    objects.iter().any(|(resource, object)| {
+        let spec = &object.data["spec"];
+        spec["group"] == kind.group.as_str()
+            && match &*resource.kind {
+                "CustomResourceDefinition" => spec["names"]["kind"] == kind.kind.as_str(),
+                kind => kind == "APIService",
+            }
+    })
 }
 
 /// The parent to write: all fields that its manager owns. With a version, it is refused if the parent has another. `run` is the run that

@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use kube_client::Client;
 use kube_client::api::Api;
 use kube_client::discovery::{Discovery, Scope};
-use kube_client::error::Error;
+use kube_client::error::{Error, ErrorClass};
 use kube_core::metadata::PartialObjectMeta;
 use kube_core::params::ListParams;
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
@@ -113,12 +113,16 @@ impl ApplySet {
         }
         let lp = &ListParams::default().labels(&format!("{PART_OF},{PART_OF}!={}", self.id()));
         // The closure takes owned values: with references, the future would not be `Send`.
-        let lists = collections.into_iter().map(|((_, namespace), (resource, names))| async move {
+        let lists = collections.into_iter().map(|((_, namespace), (resource, names))| {
+            let is_defined = plan::is_defined(&resource, objects);
+            (namespace, resource, names, is_defined)
+        });
+        let lists = lists.map(|(namespace, resource, names, is_defined)| async move {
             let api: Api<DynamicObject> = api(client, &resource, namespace.as_deref());
             let others = match api.list_metadata(lp).await {
                 Ok(others) => others.items,
-                // The kind or the namespace is in the set itself.
-                Err(Error::Api(status)) if status.is_not_found() => Vec::new(),
+                // The server does not serve it before its definition is applied.
+                Err(err) if is_defined && ErrorClass::of(&err) == ErrorClass::UnknownKind => Vec::new(),
                 Err(err) => return Err(list_error(&resource, namespace.as_deref(), err)),
             };
             let mut others = others.into_iter().map(|other| other.metadata);

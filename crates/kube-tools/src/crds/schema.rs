@@ -31,6 +31,9 @@ fn add_schema(
     path: &str,
     fields: &mut Vec<String>,
 ) {
+    if let Some(keywords) = keep_unnamed(schema, &other) {
+        fields.push(format!("{path} {keywords}").trim_start().to_owned());
+    }
     if let Some(others) = other.properties
         && prunes(schema)
     {
@@ -80,6 +83,24 @@ fn add_properties(
     }
 }
 
+/// Keeps fields without a name in the schema that `other` keeps, by its keywords. A schema has named properties or any, so beside
+/// properties a map is kept as unknown fields.
+fn keep_unnamed(schema: &mut JSONSchemaProps, other: &JSONSchemaProps) -> Option<&'static str> {
+    if !prunes(schema) {
+        return None;
+    }
+    let is_map = other.additional_properties.is_some() && schema.properties.is_some();
+    if other.x_kubernetes_preserve_unknown_fields == Some(true) || is_map {
+        schema.x_kubernetes_preserve_unknown_fields = Some(true);
+        return Some("x-kubernetes-preserve-unknown-fields");
+    }
+    let is_embedded = |schema: &JSONSchemaProps| schema.x_kubernetes_embedded_resource == Some(true);
+    (is_embedded(other) && !is_embedded(schema)).then(|| {
+        schema.x_kubernetes_embedded_resource = Some(true);
+        "x-kubernetes-embedded-resource"
+    })
+}
+
 /// Whether the server removes fields that the schema does not name.
 fn prunes(schema: &JSONSchemaProps) -> bool {
     schema.type_.as_deref() == Some("object")
@@ -127,6 +148,20 @@ mod tests {
         assert_eq!(added(list(&empty), list(&of_texts)), (list(&of_texts), vec!["v1 list[].a".to_owned()]));
         let map = json!({ "type": "object", "additionalProperties": text });
         assert_eq!(added(empty, map.clone()), (map.clone(), vec!["v1 []".to_owned()]));
+        // So are keywords that keep fields without a name.
+        let with = |keyword: &str| {
+            let mut schema = of_texts.clone();
+            schema[keyword] = json!(true);
+            schema
+        };
+        let preserve = "x-kubernetes-preserve-unknown-fields";
+        for (other, keyword) in [
+            (with(preserve), preserve),
+            (map.clone(), preserve),
+            (with("x-kubernetes-embedded-resource"), "x-kubernetes-embedded-resource"),
+        ] {
+            assert_eq!(added(of_texts.clone(), other), (with(keyword), vec![format!("v1 {keyword}")]));
+        }
         // What does not prune loses nothing.
         let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         for schema in [open, map] {

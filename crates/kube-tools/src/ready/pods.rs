@@ -75,9 +75,17 @@ fn job_ttl(object: View<'_>) -> Option<u64> {
 /// its time to live; if they were seen, it was deleted before it had finished. `None` for what did not end by itself.
 pub(super) fn gone_job(object: View<'_>, unseen: Option<Duration>) -> Option<Readiness> {
     let ttl = job_ttl(object)?;
-    job_outcome(object).or_else(|| {
-        let message = "the job has finished and was deleted at once; whether it has failed is not known";
-        (unseen? >= Duration::from_secs(ttl)).then(|| ready(message))
+    if let Some(outcome) = job_outcome(object) {
+        return Some(outcome);
+    }
+    let unseen = unseen.filter(|unseen| *unseen >= Duration::from_secs(ttl))?;
+    Some(match ttl {
+        0 => ready("the job has finished and was deleted at once; whether it has failed is not known"),
+        // It lives for a while so that its end can be seen.
+        _ => failed(format!(
+            "the job is gone, and whether it has completed is not known: nobody has seen it for {} s, and it is deleted {ttl} s after its end",
+            unseen.as_secs()
+        )),
     })
 }
 

@@ -14,7 +14,7 @@ use std::fmt;
 /// | StatefulSet | all replicas are ready, those above the partition are of the current template | |
 /// | DaemonSet | on each node, the pod is of the current template and available | |
 /// | ReplicaSet, ReplicationController | all replicas are available | |
-/// | Job | it has completed; also if it is deleted then, by its `ttlSecondsAfterFinished` | it has failed |
+/// | Job | it has completed; also if it is deleted then, by its `ttlSecondsAfterFinished` | it has failed, or is gone by that and its end was not seen |
 /// | Pod | its condition `Ready` is true, or it has succeeded | its phase is `Failed` |
 /// | PersistentVolumeClaim | bound | lost |
 /// | PersistentVolume | any phase but `Pending` and `Failed` | its phase is `Failed` |

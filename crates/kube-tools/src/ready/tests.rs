@@ -388,7 +388,7 @@ fn a_job_that_is_deleted_because_it_has_finished_has_its_outcome() {
     let active = json!({ "active": 1 });
     assert_eq!(gone(json!(0), &active, Some(0)), Some(READY));
     assert_eq!(gone(json!(60), &active, Some(59)), None, "deleted by someone");
-    assert_eq!(gone(json!(60), &active, Some(60)), Some(READY));
+    assert_eq!(gone(json!(60), &active, Some(60)), Some(FAILED), "not known, so it is not ready");
     assert_eq!(gone(json!(60), &failed, Some(1)), Some(FAILED));
     assert_eq!(gone(json!(null), &complete, Some(600)), None);
     // Nothing was missed: someone has deleted it while it ran.

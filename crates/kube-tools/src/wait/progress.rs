@@ -19,9 +19,9 @@ pub(super) struct ReadyJudge {
 }
 
 impl ReadyJudge {
-    /// `known` is a state of the object from before, if there is one.
-    pub(super) fn new(target: WaitTarget, known: Option<Box<DynamicObject>>) -> Self {
-        Self { target, existed: known.is_some(), last: known.map(|object| (object, Instant::now())) }
+    /// `known` is a state of the object from before, if there is one, and when it was seen.
+    pub(super) fn new(target: WaitTarget, known: Option<(Box<DynamicObject>, Instant)>) -> Self {
+        Self { target, existed: known.is_some(), last: known }
     }
 
     /// The readiness, and the object that was judged.
@@ -57,7 +57,11 @@ pub(super) struct ReadyWatch {
 }
 
 impl ReadyWatch {
-    pub(super) fn new(client: Client, target: WaitTarget, known: Option<Box<DynamicObject>>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        target: WaitTarget,
+        known: Option<(Box<DynamicObject>, Instant)>,
+    ) -> Self {
         Self {
             judge: ReadyJudge::new(target.clone(), known),
             states: ObjectStates::new(client, target),

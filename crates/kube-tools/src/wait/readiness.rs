@@ -104,10 +104,10 @@ pub async fn until_ready(
 }
 
 /// As [`readiness_of`], where each object that does not become ready ends with an error: it has failed, is being deleted, cannot be
-/// watched, or is not ready after `timeout`. Each target is given with a state from before, if there is one.
+/// watched, or is not ready after `timeout`. Each target is given with a state from before and when it was seen, if there is one.
 pub(crate) fn readiness_within(
     client: Client,
-    targets: BTreeMap<WaitTarget, Option<Box<DynamicObject>>>,
+    targets: BTreeMap<WaitTarget, Option<(Box<DynamicObject>, Instant)>>,
     timeout: Duration,
 ) -> impl Stream<Item = (WaitTarget, Result<Readiness, WaitError>)> + Send {
     let unknown = |target: &WaitTarget| (target.clone(), "its state is not known".to_owned());

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use kube_client::Client;
 use kube_core::DynamicObject;
+use tokio::time::Instant;
 
 use super::id::ObjectId;
 use super::progress::{Progress, Reporter};
@@ -20,7 +21,7 @@ use crate::wait::{WaitTarget, readiness_within};
 pub(super) struct Unready {
     objects: HashMap<WaitTarget, (ObjectId, Option<Source>)>,
     /// The states in which those were written that may be gone before they are looked at.
-    written: HashMap<WaitTarget, Box<DynamicObject>>,
+    written: HashMap<WaitTarget, (Box<DynamicObject>, Instant)>,
 }
 
 impl Unready {
@@ -33,7 +34,7 @@ impl Unready {
         let name = written.metadata.name.as_deref().unwrap_or_default();
         let target = WaitTarget::new(resource, written.metadata.namespace.as_deref(), name);
         if Readiness::tells_its_end(written) {
-            self.written.insert(target.clone(), Box::new(written.clone()));
+            self.written.insert(target.clone(), (Box::new(written.clone()), Instant::now()));
         }
         self.objects.insert(target, (result.id.clone(), result.source.clone()));
     }

@@ -343,6 +343,19 @@ async fn a_path_that_is_not_served_for_a_moment_is_no_member_that_is_gone() {
     assert_eq!(apply(&client, &set(), maps(&["a"])).await.unwrap(), ["configmap/b"]);
 }
 
+/// Whether the object is in another set is then not known.
+#[tokio::test]
+async fn an_object_of_another_set_is_not_taken_over_while_its_path_is_not_served() {
+    let (client, server) = in_process();
+    apply(&client, &set(), maps(&["a"])).await.unwrap();
+    let unknown = FaultResponse::status(404, "NotFound").body("404 page not found");
+    let lists = server.fault(Match::list::<ConfigMap>().nth(1), unknown);
+    let other = ApplySet::secret("default", "other");
+    let err = apply(&client, &other, maps(&["a"])).await.unwrap_err().to_string();
+    assert!(lists.hits() == 1 && err.contains("404"), "{err}");
+    assert_eq!(Api::<Secret>::default_namespaced(client).get_opt("other").await.unwrap(), None);
+}
+
 #[tokio::test]
 async fn custom_parents_need_a_definition_that_says_so() {
     let server = ApiServer::new();

@@ -85,10 +85,8 @@ impl Check {
             for verdict in &found.verdicts {
                 line(format_args!("{verdict}"))?;
             }
-            let (tolerated, losing) = (
-                count(|outcome| matches!(outcome, Outcome::Tolerated(_))),
-                count(|outcome| matches!(outcome, Outcome::Lost(_))),
-            );
+            let tolerated = count(|outcome| matches!(outcome, Outcome::Tolerated(_)));
+            let losing = found.verdicts.iter().filter(|verdict| !verdict.lost.is_empty()).count();
             let objects = found.objects;
             line(format_args!(
                 "{objects} objects: {refused} refused, {tolerated} tolerated, {losing} lose fields"

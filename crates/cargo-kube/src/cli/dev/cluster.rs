@@ -166,9 +166,12 @@ impl Cluster {
             objects.add(&object)?;
         }
         for installed in crds::install(&self.client, FIELD_MANAGER, definitions).await? {
+            let name = installed.crd.name_any();
+            if installed.only_added_to {
+                say(&format!("{name} is of a newer release: what these sources change in it is not applied"));
+            }
             let kept = [installed.kept_versions.as_slice(), &installed.kept_fields].concat();
             if !kept.is_empty() {
-                let name = installed.crd.name_any();
                 say(&format!("{name} keeps what these sources have not: {}", kept.join(", ")));
             }
         }

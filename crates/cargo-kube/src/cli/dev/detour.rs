@@ -5,7 +5,7 @@
 
 use anyhow::{Context as _, Result};
 use kube_client::api::{DeleteParams, PostParams};
-use kube_client::error::Error;
+use kube_client::error::{Error, ErrorClass};
 use kube_client::{Api, Client};
 use kube_core::params::Preconditions;
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ResourceExt as _, TypeMeta};
@@ -53,7 +53,8 @@ impl Detour {
     /// Notes in an object that will be applied how it is now, unless an earlier application has noted it.
     pub(super) async fn begin(client: &Client, object: &mut Value) -> Result<Self> {
         let detour = Self::of(client, object)?;
-        let live = detour.api.get_opt(&detour.name).await.with_context(|| detour.text.clone())?;
+        let live = ErrorClass::absent_as_none(detour.api.get(&detour.name).await);
+        let live = live.with_context(|| detour.text.clone())?;
         let before = match live {
             None => String::new(),
             Some(live) => match live.annotations().get(BEFORE) {
@@ -77,7 +78,8 @@ impl Detour {
     }
 
     async fn put_back(&self) -> Result<(), Error> {
-        let Some(live) = self.api.get_opt(&self.name).await? else { return Ok(()) };
+        let live = ErrorClass::absent_as_none(self.api.get(&self.name).await)?;
+        let Some(live) = live else { return Ok(()) };
         let Some(before) = live.annotations().get(BEFORE) else { return Ok(()) };
         if before.is_empty() {
             let preconditions = Preconditions { uid: live.uid(), resource_version: live.resource_version() };

@@ -15,6 +15,7 @@ use k8s_openapi::{
 use kube_client::{
     Api, Client, Error,
     api::{Patch, PatchParams, PostParams},
+    error::ErrorClass,
 };
 use kube_core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube_runtime::{WatchStreamExt, watcher};
@@ -295,7 +296,7 @@ impl SelfSigned {
     }
 
     async fn read_target(&self, target: &Target) -> Result<Option<Value>, CertificateError> {
-        let object = self.api(target).get_opt(&target.name).await;
+        let object = ErrorClass::absent_as_none(self.api(target).get(&target.name).await);
         let object = object.map_err(|error| CertificateError::new(target, error))?;
         object.map(serde_json::to_value).transpose().map_err(|error| CertificateError::new(target, error))
     }
