@@ -227,7 +227,7 @@ async fn a_refused_request_names_the_child() {
         ..ApiResource::erase::<ConfigMap>(&())
     };
     let error = children.apply_with(&DynamicObject::new("a", &kind), &kind).await.unwrap_err();
-    assert!(error.to_string().starts_with("failed to apply Nothing a: "), "{error}");
+    assert!(error.to_string().starts_with("failed to read Nothing a: "), "{error}");
     let mut invalid = child("a");
     invalid.metadata.labels = Some([("a".to_owned(), "not valid!".to_owned())].into());
     let error = children.apply(&invalid).await.unwrap_err();

@@ -55,8 +55,9 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 ///
 /// # Guarantees
 /// - No version and no field is dropped: versions that the server has and the definition has not stay as they are, with the webhook that
-///   converts them ([`InstalledCrd::kept_versions`]), and so do fields of versions that both have ([`InstalledCrd::kept_fields`]). Kept
-///   versions are no longer the storage version. Remove a version or a field with another tool, after its objects were migrated.
+///   converts them ([`InstalledCrd::kept_versions`]), and so do fields of versions that both have, and what keeps fields without a name,
+///   such as `x-kubernetes-preserve-unknown-fields` ([`InstalledCrd::kept_fields`]). Kept versions are no longer the storage version.
+///   Remove a version or a field with another tool, after its objects were migrated.
 /// - A program of an older release (a rollback, the last replica of a rolling update) takes nothing away. It is older if it would move the
 ///   storage version back to an older one, or if a version is stored that is newer than its own ones and no less stable. Then all that is
 ///   stored stays, and the definition only adds its versions and its fields ([`InstalledCrd::only_added_to`], and a warning in the log). A
