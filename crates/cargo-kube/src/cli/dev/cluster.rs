@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use super::account::Account;
 use super::deployed::Deployed;
-use super::detour::{Detour, leads_to_operator};
+use super::detour::Detour;
 use super::listens::Place;
 use super::say::say;
 use crate::cli::program::manifests;
@@ -43,7 +43,7 @@ pub(super) struct Cluster {
     context: String,
     client: Client,
     url: String,
-    /// What leads a cluster of the user to this machine: what is called first, then where that leads, by kind and name.
+    /// What is replaced in a cluster of the user: what is called first, then where that leads, by kind and name.
     detours: Mutex<BTreeMap<(bool, String), Detour>>,
     /// Renews the token of the operator.
     renewal: Mutex<JoinSet<()>>,
@@ -109,7 +109,7 @@ impl Cluster {
             ],
             Place::Cluster { .. } => vec![
                 format!("the cluster of the context {} is at {}", self.context, self.url),
-                "it keeps the definitions, the roles and the ServiceAccount; what leads to this machine ends with the session; samples are yours to apply"
+                "it keeps the definitions, and the roles and the ServiceAccount that were not there; what else is replaced ends with the session; samples are yours to apply"
                     .to_owned(),
             ],
         }
@@ -150,6 +150,12 @@ impl Cluster {
     }
 
     async fn apply_deployed(&self, deployed: &Deployed) -> Result<()> {
+        let operator = format!("{}/{}", deployed.namespace, deployed.name);
+        if matches!(self.place, Place::Cluster { .. }) && self.detours().is_empty() {
+            for detour in Detour::left(&self.client, &operator).await? {
+                detour.end().await.context("an earlier session has left it")?;
+            }
+        }
         let mut objects = Objects::default();
         let mut definitions = Vec::new();
         for object in &deployed.objects {
@@ -160,8 +166,8 @@ impl Cluster {
                     definitions.push(serde_json::from_value(object).context("a CustomResourceDefinition")?);
                     continue;
                 }
-                Place::Cluster { .. } if leads_to_operator(&object) => self.lead_here(&mut object).await?,
-                _ => {}
+                Place::Cluster { .. } => self.replace(&operator, &mut object).await?,
+                Place::Embedded => {}
             }
             objects.add(&object)?;
         }
@@ -175,16 +181,25 @@ impl Cluster {
                 say(&format!("{name} keeps what these sources have not: {}", kept.join(", ")));
             }
         }
-        Ok(self.apply(&objects).await.into_result().map(drop)?)
+        self.apply(&objects).await.into_result()?;
+        let detours: Vec<_> = self.detours().values().cloned().collect();
+        for detour in detours {
+            detour.written().await?;
+        }
+        Ok(())
     }
 
-    /// Before an object is applied that leads to this machine.
-    async fn lead_here(&self, object: &mut Value) -> Result<()> {
-        let detour = Detour::begin(&self.client, object).await?;
+    fn detours(&self) -> MutexGuard<'_, BTreeMap<(bool, String), Detour>> {
+        self.detours.lock().expect("invariant: nothing panics with this lock")
+    }
+
+    /// Before an object is applied that will be put back.
+    async fn replace(&self, operator: &str, object: &mut Value) -> Result<()> {
+        let Some(detour) = Detour::begin(&self.client, operator, object).await? else { return Ok(()) };
         let (kind, metadata) = (&object["kind"], &object["metadata"]);
         let is_called = object["apiVersion"] == "admissionregistration.k8s.io/v1";
         let key = (!is_called, format!("{kind} {} {}", metadata["namespace"], metadata["name"]));
-        self.detours.lock().expect("invariant: nothing panics with this lock").insert(key, detour);
+        self.detours().insert(key, detour);
         Ok(())
     }
 
@@ -255,7 +270,7 @@ impl Cluster {
         }
         let detours = self.detours.into_inner().expect("invariant: nothing panics with this lock");
         for detour in detours.values() {
-            result = result.and(detour.end().await.context("it leads to this machine"));
+            result = result.and(detour.end().await.context("it was replaced in this session"));
         }
         result.and(self.folder.close().context("the files of this session"))
     }

@@ -145,6 +145,68 @@ async fn what_was_installed_is_put_back_and_what_was_not_is_deleted() {
     }
 }
 
+const ROLE: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: { name: op }
+rules: [{ apiGroups: [example.com], resources: [things], verbs: [get] }]
+---
+";
+
+#[tokio::test]
+async fn what_others_have_changed_meanwhile_stays() {
+    let server = users_cluster().await;
+    installed(&server, &[DEPLOYMENT, CALLED].concat()).await;
+    let cluster = session(&server).await;
+    register(&cluster, &[DEPLOYMENT, CALLED].concat()).await;
+    let services: Api<k8s_openapi::api::core::v1::Service> = Api::namespaced(admin(&server).await, "ops");
+    let change =
+        json!({ "metadata": { "labels": { "release": "next" } }, "spec": { "sessionAffinity": "ClientIP" } });
+    services.patch("op", &PatchParams::default(), &kube_client::api::Patch::Merge(change)).await.unwrap();
+    cluster.stop().await.unwrap();
+    let service = services.get("op").await.unwrap();
+    let spec = service.spec.clone().unwrap();
+    assert_eq!(spec.selector.unwrap()["app"], "op", "of the session");
+    assert_eq!(
+        (spec.session_affinity.unwrap().as_str(), service.labels()["release"].as_str()),
+        ("ClientIP", "next")
+    );
+    assert!(service.annotations().is_empty(), "{service:?}");
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn roles_that_are_there_are_put_back_and_others_stay() {
+    let server = users_cluster().await;
+    let newer = ROLE.replace("[get]", "[get, patch]");
+    installed(&server, &[DEPLOYMENT, &newer].concat()).await;
+    let before = content(&all(&server, "rbac.authorization.k8s.io/v1", "ClusterRole").await);
+    let cluster = session(&server).await;
+    let binding = ROLE.replace("name: op", "name: op-new");
+    register(&cluster, &[DEPLOYMENT, ROLE, &binding].concat()).await;
+    cluster.stop().await.unwrap();
+    let after = content(&all(&server, "rbac.authorization.k8s.io/v1", "ClusterRole").await);
+    assert_eq!((&after[0], after.len()), (&before[0], 2));
+    server.shutdown().await;
+}
+
+/// The next one has other sources: nothing of them is called.
+#[tokio::test]
+async fn what_a_killed_session_has_left_is_put_back_at_the_begin_of_the_next_one() {
+    let server = users_cluster().await;
+    installed(&server, &[DEPLOYMENT, CALLED].concat()).await;
+    let before = content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await);
+    let killed = session(&server).await;
+    register(&killed, &[DEPLOYMENT, CALLED].concat()).await;
+    drop(killed);
+    let cluster = session(&server).await;
+    register(&cluster, DEPLOYMENT).await;
+    assert_eq!(content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await), before);
+    assert!(all(&server, SLICES.0, SLICES.1).await.is_empty());
+    cluster.stop().await.unwrap();
+    server.shutdown().await;
+}
+
 #[tokio::test]
 async fn definitions_of_older_sources_take_nothing_from_newer_ones() {
     let server = users_cluster().await;

@@ -1,33 +1,58 @@
-//! What leads a cluster of the user to this machine for the time of a session: webhook configurations, Services and their slices. At the
-//! end, what was not there before is deleted, and what was there is put back.
+//! What a session replaces in a cluster of the user: what leads to this machine (webhook configurations, Services and their slices), and
+//! roles that are there already. At the end, what was not there before is deleted, and what the session has changed is put back.
 //!
-//! How it was is in an annotation of the object, so that the next session can put back what one that was killed has left.
+//! How it was before, and how the session has written it, is in annotations of the object, so that the next session can put back what one
+//! that was killed has left.
 
 use anyhow::{Context as _, Result};
-use kube_client::api::{DeleteParams, PostParams};
+use kube_client::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube_client::error::{Error, ErrorClass};
 use kube_client::{Api, Client};
 use kube_core::params::Preconditions;
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ResourceExt as _, TypeMeta};
 use serde_json::{Value, json};
 
+use super::put_back::put_back;
+use super::say::say;
+
 /// The object as it was before the session, as JSON; empty if there was none.
 const BEFORE: &str = "cargo-kube/before-dev";
+/// The object as the session has written it, as JSON.
+const WRITTEN: &str = "cargo-kube/written-by-dev";
+/// The operator of the session, by namespace and name.
+const OPERATOR: &str = "cargo-kube/dev-of";
+/// The label by which a later session finds it.
+const LABEL: &str = "cargo-kube/dev";
 /// How often an object that others change meanwhile is put back anew.
 const ATTEMPTS: usize = 5;
 
+const WEBHOOKS: &str = "admissionregistration.k8s.io/v1";
+const ROLES: &str = "rbac.authorization.k8s.io/v1";
+/// All kinds that a session replaces.
+const KINDS: [(&str, &str); 8] = [
+    (WEBHOOKS, "ValidatingWebhookConfiguration"),
+    (WEBHOOKS, "MutatingWebhookConfiguration"),
+    ("v1", "Service"),
+    ("discovery.k8s.io/v1", "EndpointSlice"),
+    (ROLES, "Role"),
+    (ROLES, "RoleBinding"),
+    (ROLES, "ClusterRole"),
+    (ROLES, "ClusterRoleBinding"),
+];
+
 /// Whether an object leads calls to where the operator is.
 pub(super) fn leads_to_operator(object: &Value) -> bool {
-    let kind = object["kind"].as_str().unwrap_or_default();
-    match object["apiVersion"].as_str().unwrap_or_default() {
-        "admissionregistration.k8s.io/v1" => kind.ends_with("WebhookConfiguration"),
-        "discovery.k8s.io/v1" => kind == "EndpointSlice",
-        "v1" => kind == "Service",
-        _ => false,
-    }
+    replaced_kind(object).is_some_and(|(api_version, _)| api_version != ROLES)
 }
 
-/// An object that leads to this machine.
+/// The kind of an object that a session replaces.
+fn replaced_kind(object: &Value) -> Option<(&'static str, &'static str)> {
+    KINDS
+        .into_iter()
+        .find(|(api_version, kind)| object["apiVersion"] == *api_version && object["kind"] == *kind)
+}
+
+/// An object that a session has replaced.
 #[derive(Clone)]
 pub(super) struct Detour {
     api: Api<DynamicObject>,
@@ -50,23 +75,60 @@ impl Detour {
         Ok(Self { api, name, text })
     }
 
-    /// Notes in an object that will be applied how it is now, unless an earlier application has noted it.
-    pub(super) async fn begin(client: &Client, object: &mut Value) -> Result<Self> {
+    /// Notes in an object that will be applied how it is now, unless an earlier application of this operator has noted it. `None` for what
+    /// is not replaced: other kinds, and roles that are not there.
+    pub(super) async fn begin(client: &Client, operator: &str, object: &mut Value) -> Result<Option<Self>> {
+        if replaced_kind(object).is_none() {
+            return Ok(None);
+        }
         let detour = Self::of(client, object)?;
-        let live = ErrorClass::absent_as_none(detour.api.get(&detour.name).await);
-        let live = live.with_context(|| detour.text.clone())?;
-        let before = match live {
-            None => String::new(),
+        let before = match detour.read().await.with_context(|| detour.text.clone())? {
+            None if leads_to_operator(object) => String::new(),
+            None => return Ok(None),
             Some(live) => match live.annotations().get(BEFORE) {
                 Some(before) => before.clone(),
-                None => serde_json::to_string(&as_written(live))?,
+                None => content(live)?.to_string(),
             },
         };
-        object["metadata"]["annotations"][BEFORE] = json!(before);
-        Ok(detour)
+        let metadata = &mut object["metadata"];
+        metadata["annotations"][BEFORE] = json!(before);
+        metadata["annotations"][OPERATOR] = json!(operator);
+        metadata["labels"][LABEL] = json!("true");
+        Ok(Some(detour))
     }
 
-    /// Puts back what was there. An object that somebody else has deleted or created again stays as it is.
+    /// Notes how the object was written. Until then, a change of others cannot be told from the session's.
+    pub(super) async fn written(&self) -> Result<()> {
+        let written = async {
+            let live = self.api.get(&self.name).await?;
+            let annotations =
+                json!({ "metadata": { "annotations": { WRITTEN: content(live)?.to_string() } } });
+            self.api.patch(&self.name, &PatchParams::default(), &Patch::Merge(annotations)).await.map(drop)
+        };
+        written.await.with_context(|| self.text.clone())
+    }
+
+    /// What an earlier session of this operator has left, which was killed.
+    pub(super) async fn left(client: &Client, operator: &str) -> Result<Vec<Self>> {
+        let mut left = Vec::new();
+        for (api_version, kind) in KINDS {
+            let types = TypeMeta { api_version: api_version.into(), kind: kind.into() };
+            let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types.clone())?);
+            let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+            let objects =
+                api.list(&ListParams::default().labels(LABEL)).await.with_context(|| kind.to_owned())?;
+            for mut object in objects.items {
+                if object.annotations().get(OPERATOR).is_some_and(|of| of == operator) {
+                    object.types = Some(types.clone());
+                    left.push(Self::of(client, &serde_json::to_value(object)?)?);
+                }
+            }
+        }
+        Ok(left)
+    }
+
+    /// Puts back what was there. An object that somebody else has deleted or created again stays as it is, and so do fields that somebody
+    /// else has changed.
     pub(super) async fn end(&self) -> Result<()> {
         for _ in 1..ATTEMPTS {
             match self.put_back().await {
@@ -78,28 +140,64 @@ impl Detour {
     }
 
     async fn put_back(&self) -> Result<(), Error> {
-        let live = ErrorClass::absent_as_none(self.api.get(&self.name).await)?;
-        let Some(live) = live else { return Ok(()) };
-        let Some(before) = live.annotations().get(BEFORE) else { return Ok(()) };
-        if before.is_empty() {
-            let preconditions = Preconditions { uid: live.uid(), resource_version: live.resource_version() };
-            let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-            self.api.delete(&self.name, &params).await.map(drop)
+        let Some(live) = self.read().await? else { return Ok(()) };
+        let note = |key: &str| live.annotations().get(key).cloned();
+        let Some(before) = note(BEFORE) else { return Ok(()) };
+        let version = live.resource_version();
+        let preconditions = Preconditions { uid: live.uid(), resource_version: version.clone() };
+        let now = content(live.clone())?;
+        let written = note(WRITTEN).map_or(Ok(now.clone()), |text| serde_json::from_str(&text));
+        let written = written.map_err(Error::SerdeError)?;
+        let (mut object, changed_by_others) = if before.is_empty() {
+            if is_as_written(&now, &written) {
+                let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+                return self.api.delete(&self.name, &params).await.map(drop);
+            }
+            (now, vec!["all".to_owned()])
         } else {
-            let mut object: DynamicObject = serde_json::from_str(before).map_err(Error::SerdeError)?;
-            object.metadata.resource_version = live.resource_version();
-            self.api.replace(&self.name, &PostParams::default(), &object).await.map(drop)
+            let before = serde_json::from_str(&before).map_err(Error::SerdeError)?;
+            put_back(now, &written, &before)
+        };
+        if !changed_by_others.is_empty() {
+            let fields = changed_by_others.join(", ");
+            say(&format!("{} was changed by others meanwhile, and stays so: {fields}", self.text));
         }
+        object["metadata"]["resourceVersion"] = json!(version);
+        let object: DynamicObject = serde_json::from_value(object).map_err(Error::SerdeError)?;
+        self.api.replace(&self.name, &PostParams::default(), &object).await.map(drop)
+    }
+
+    /// `None` only if it does not exist.
+    async fn read(&self) -> Result<Option<DynamicObject>, Error> {
+        ErrorClass::absent_as_none(self.api.get(&self.name).await)
     }
 }
 
-/// Without what the server sets.
-fn as_written(mut object: DynamicObject) -> DynamicObject {
+/// Whether nobody else has changed more than metadata of the object.
+fn is_as_written(now: &Value, written: &Value) -> bool {
+    let fields = |object: &Value| {
+        let mut object = object.clone();
+        object["metadata"].take();
+        object
+    };
+    fields(now) == fields(written)
+}
+
+/// The object without what the server sets and what a session has noted.
+fn content(mut object: DynamicObject) -> Result<Value, Error> {
     let metadata = &mut object.metadata;
     (metadata.managed_fields, metadata.resource_version, metadata.uid) = (None, None, None);
     (metadata.creation_timestamp, metadata.generation) = (None, None);
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.retain(|key, _| ![BEFORE, WRITTEN, OPERATOR].contains(&key.as_str()));
+    }
+    metadata.annotations = metadata.annotations.take().filter(|annotations| !annotations.is_empty());
+    if let Some(labels) = &mut metadata.labels {
+        labels.remove(LABEL);
+    }
+    metadata.labels = metadata.labels.take().filter(|labels| !labels.is_empty());
     if let Some(fields) = object.data.as_object_mut() {
         fields.remove("status");
     }
-    object
+    serde_json::to_value(object).map_err(Error::SerdeError)
 }

@@ -6,7 +6,8 @@
 //! - `sources`: says when a source changes.
 //! - `cluster`: the embedded server or the user's cluster, the kubeconfigs, and the manifests of the program there.
 //! - `deployed`: what the manifests say about running the operator; `listens`: where it listens.
-//! - `account`: the kubeconfig and the token as which it runs; `detour`: what leads a cluster to this machine, and is put back.
+//! - `account`: the kubeconfig and the token as which it runs.
+//! - `detour`: what is replaced in a cluster of the user, and put back; `put_back`: how, beside changes of others.
 //! - `say`: messages.
 
 mod account;
@@ -16,6 +17,7 @@ mod deployed;
 mod detour;
 mod listens;
 mod machine;
+mod put_back;
 mod say;
 mod session;
 mod sources;

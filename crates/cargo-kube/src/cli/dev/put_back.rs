@@ -1,0 +1,80 @@
+//! What an object is once a session's changes are taken back, and others' stay. Pure.
+
+use serde_json::{Map, Value};
+
+/// The object `now` with the fields of `before` where the session has `written` others. Fields that are no longer as it has written them stay,
+/// and are returned. Lists are compared whole.
+pub(super) fn put_back(now: Value, written: &Value, before: &Value) -> (Value, Vec<String>) {
+    let mut changed_by_others = Vec::new();
+    let object = match now {
+        Value::Object(fields) => {
+            Value::Object(fields_back(fields, written, before, "", &mut changed_by_others))
+        }
+        other => other,
+    };
+    (object, changed_by_others)
+}
+
+fn fields_back(
+    mut now: Map<String, Value>,
+    written: &Value,
+    before: &Value,
+    path: &str,
+    changed_by_others: &mut Vec<String>,
+) -> Map<String, Value> {
+    let keys = [written, before].into_iter().filter_map(Value::as_object).flat_map(Map::keys);
+    for key in keys {
+        let (written, before) = (written.get(key), before.get(key));
+        if written == before || now.get(key) == before {
+            continue;
+        }
+        if now.get(key) == written {
+            match before {
+                Some(before) => drop(now.insert(key.clone(), before.clone())),
+                None => drop(now.remove(key)),
+            }
+            continue;
+        }
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        match (now.get_mut(key), written, before) {
+            (
+                Some(Value::Object(fields)),
+                Some(written @ Value::Object(_)),
+                Some(before @ Value::Object(_)),
+            ) => {
+                *fields = fields_back(std::mem::take(fields), written, before, &path, changed_by_others);
+            }
+            _ if changed_by_others.contains(&path) => {}
+            _ => changed_by_others.push(path),
+        }
+    }
+    now
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_sessions_changes_are_taken_back_and_those_of_others_stay() {
+        let before = json!({ "spec": { "selector": { "app": "op" }, "ports": [443], "type": "ClusterIP" } });
+        let written = json!({ "spec": { "ports": [443], "type": "NodePort", "new": 1 } });
+        assert_eq!(put_back(written.clone(), &written, &before), (before.clone(), Vec::new()));
+
+        let now = json!({ "metadata": { "labels": { "by": "others" } }, "spec": { "ports": [443, 80], "type": "LoadBalancer" } });
+        let (object, changed) = put_back(now, &written, &before);
+        let expected = json!({ "metadata": { "labels": { "by": "others" } },
+            "spec": { "selector": { "app": "op" }, "ports": [443, 80], "type": "LoadBalancer" } });
+        assert_eq!((object, changed), (expected, vec!["spec.type".to_owned()]));
+    }
+
+    #[test]
+    fn what_somebody_has_put_back_already_is_no_change() {
+        let (before, written) = (json!({ "rules": ["a", "b"] }), json!({ "rules": ["a"] }));
+        assert_eq!(put_back(before.clone(), &written, &before), (before.clone(), Vec::new()));
+        let newer = json!({ "rules": ["a", "c"] });
+        assert_eq!(put_back(newer.clone(), &written, &before), (newer, vec!["rules".to_owned()]));
+    }
+}
