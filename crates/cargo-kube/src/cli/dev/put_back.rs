@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// The object `now` with the fields of `before` where the session has `written` others. Fields that are no longer as it has written them stay,
-/// and are returned. Lists are compared whole.
+/// The object `now` with the fields of `before` where the session has `written` others. Fields that are no longer as it has written them
+/// stay, and are returned. Lists are compared whole.
 pub(super) fn put_back(now: Value, written: &Value, before: &Value) -> (Value, Vec<String>) {
     let mut changed_by_others = Vec::new();
     let object = match now {
