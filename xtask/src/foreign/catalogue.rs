@@ -153,7 +153,7 @@ fn complete_documents(
 
 /// The stored definitions by name, once all have their conditions, without what differs between two servers.
 fn stored(kubectl: &Command) -> Result<BTreeMap<String, String>> {
-    let all = ["wait", "--for=condition=NamesAccepted", "--timeout=60s", "crd", "--all"];
+    let all = ["wait", "--for=condition=NamesAccepted", "--timeout=600s", "crd", "--all"];
     kubectl.clone().args(all).read()?;
     let list: Value = serde_json::from_str(&kubectl.clone().args(["get", "crd", "-o", "json"]).read()?)?;
     let items = list["items"].as_array().context("a list has items")?;
