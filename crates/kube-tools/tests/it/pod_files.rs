@@ -11,9 +11,11 @@ use std::time::{Duration, SystemTime};
 
 use k8s_openapi::api::core::v1::Pod;
 use kube_client::Api;
+use kube_client::api::{Patch, PatchParams};
 use kube_testserver::{Process, TestServer};
 use kube_tools::ApiExt as _;
 use kube_tools::pods::{Copied, CopyError, CopyErrorKind, CopyParams, CopyProgress, ExecError};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -254,6 +256,44 @@ async fn a_copy_is_not_resumed_in_another_pod_of_the_name() {
     let err = within(copying).await.unwrap().unwrap_err();
     assert!(matches!(err.kind, CopyErrorKind::Changed { .. }), "{err:?}");
     assert!(!here.path().join("copy").exists());
+    server.shutdown().await;
+}
+
+/// The kubelet says later than the resumed copy has begun that the container was restarted.
+#[tokio::test]
+async fn a_restart_that_is_told_late_is_a_change() {
+    let (direct, server) = with_pod().await;
+    let (client, cutter) = Cutter::between(&server).await;
+    let pods: Api<Pod> = Api::default_namespaced(client);
+    let (pod, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(pod.path().join("large"), &vec![b'a'; 3_000_000], 0o644);
+    let root = pod.path().to_owned();
+    let attempts = AtomicUsize::new(0);
+    let told = direct.clone();
+    server.api().kubelet().on_exec(move |process| {
+        let first = attempts.fetch_add(1, Ordering::SeqCst) == 0;
+        let copy = run(process, root.clone(), if first { 1_000_000 } else { u64::MAX });
+        let pods = told.clone();
+        async move {
+            let code = copy.await;
+            if !first {
+                let status = json!([{ "name": "main", "restartCount": 1, "ready": true, "image": "i", "imageID": "i" }]);
+                let status = Patch::Merge(json!({ "status": { "containerStatuses": status } }));
+                pods.patch_status("web", &PatchParams::default(), &status).await.unwrap();
+            }
+            code
+        }
+    });
+    let (sender, mut progress) = tokio::sync::watch::channel(CopyProgress::default());
+    let params = CopyParams::default().container("main").retries(2).progress(sender);
+    let copying = tokio::spawn({
+        let (pods, target) = (pods.clone(), here.path().join("copy"));
+        async move { pods.copy_from("web", "large", target, &params).await }
+    });
+    within(progress.wait_for(|progress| progress.bytes >= 900_000)).await.unwrap();
+    cutter.cut();
+    let err = within(copying).await.unwrap().unwrap_err();
+    assert!(matches!(err.kind, CopyErrorKind::Changed { .. }), "{err:?}");
     server.shutdown().await;
 }
 

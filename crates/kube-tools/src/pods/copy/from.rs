@@ -118,13 +118,14 @@ impl Download<'_> {
     async fn attempt(&mut self, pieces: &mpsc::Sender<Bytes>) -> Result<(), CopyErrorKind> {
         let streams = AttachParams { container: self.container.clone(), ..AttachParams::default() };
         let resumed = self.received.resume_point();
+        let resumed_at = resumed.as_ref().map(|point| point.offset);
         let whole = archive_command(&self.path);
         let command = resumed.as_ref().map_or_else(|| whole.clone(), |point| point.command(&self.path));
         let mut process = start(self.pods, self.name, command, &streams).await?.process;
         // The script of a resumed copy says less than its purpose.
         let ran = describe(&whole, self.name);
         if self.resumable {
-            self.check_source(&ran, resumed.as_ref().map(|point| point.offset)).await?;
+            self.check_source(&ran, resumed_at).await?;
         }
         let (stdout, stderr) = (process.stdout(), process.stderr());
         let status = process.take_status();
@@ -154,13 +155,17 @@ impl Download<'_> {
         process.join().await.map_err(|source| ExecError::Disconnected { ran: ran.clone(), source })?;
         let status = exit_status(&ran, status).await?;
         let stderr = errors.await.map(|errors| errors.kept).unwrap_or_default();
-        Output::without_stdout(ran, status, stderr).exit_ok()?;
+        Output::without_stdout(ran.clone(), status, stderr).exit_ok()?;
         if !expected.is_empty() {
             return Err(CopyErrorKind::Changed { offset });
         }
         if !self.received.is_whole() {
             let what = "it has no end-of-archive marker, so entries may be missing".to_owned();
             return Err(CopyErrorKind::Archive(what));
+        }
+        // A status tells of a restart some time after it: once more, now that the archive is whole.
+        if resumed_at.is_some() {
+            self.check_source(&ran, resumed_at).await?;
         }
         Ok(())
     }
