@@ -27,6 +27,7 @@ fn page(name: &str) -> Page {
     Page::new(name, PageSpec { title: format!("Page {name}"), text: "Hello.".into() })
 }
 
+/// Three faults of each sort, so that all tests together are quick; `cargo kube verify` tries all places.
 #[test]
 fn nothing_breaks_the_controller() {
     Verify::new(|_| operator)
@@ -35,5 +36,6 @@ fn nothing_breaks_the_controller() {
         .step("change", |step| step.patch::<Page>("alpha", json!({"spec": {"title": "Another"}})))
         .step("a user deletes a child", |step| step.delete::<ConfigMap>(&config_map_name("alpha")))
         .step("delete", |step| step.delete_objects([page("alpha"), page("beta")]))
+        .per_family(3)
         .run();
 }

@@ -26,6 +26,7 @@ fn definitions() -> Vec<Value> {
     objects
 }
 
+/// One fault of each sort, so that all tests together are quick; `cargo kube verify` tries all places.
 #[test]
 fn nothing_breaks_the_operator() {
     let samples = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/samples"));
@@ -42,5 +43,6 @@ fn nothing_breaks_the_operator() {
             "configmaps page-index is left over",
             "it has the pages of the whole namespace, and is empty now",
         )
+        .per_family(1)
         .run();
 }

@@ -1,7 +1,7 @@
 //! Breaks the operator in every place: crashes, lost answers, refusals, old caches. After each step,
 //! the cluster has to be as without the fault.
 //!
-//! `cargo kube verify` does the same in several processes, and tries one plan again: `--plan TEXT`.
+//! `cargo kube verify` tries all places, in several processes, and one plan again: `--plan TEXT`.
 
 #![cfg(feature = "embedded")]
 
@@ -17,9 +17,10 @@ const RESOURCE: &str = "pages.example.com";
 const SAMPLE: &str = "page-sample";
 const CHILD: &str = "page-sample-page";
 
+/// One fault of each sort, so that all tests together are quick.
 #[test]
 fn nothing_breaks_the_operator() {
-    verify().run();
+    verify().per_family(1).run();
 }
 
 /// What users do. What is known and accepted: `.allow("TEXT", "why")`. A plan that has broken the
