@@ -33,7 +33,7 @@ fn verify() -> Verify {
         .step("a user deletes a child", delete_child)
         .step("delete", |step| step.delete_objects(samples()))
         // ANCHOR: allow
-        .allow("configmaps index is left over", "it has a line for each page")
+        .allow("configmaps index is left over", "it has a line per page")
     // ANCHOR_END: allow
 }
 
