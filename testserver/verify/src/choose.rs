@@ -17,10 +17,31 @@ pub(crate) struct Choice {
     pub(crate) plans: Vec<Plan>,
     /// The number of plans, also of those for other processes.
     pub(crate) planned: usize,
+    /// Plans beyond the most of their family.
+    pub(crate) not_chosen: usize,
     /// Places beyond the third of their kind.
     pub(crate) repeated: usize,
     /// Writes that changed nothing.
     pub(crate) without_effect: usize,
+}
+
+impl Choice {
+    /// Leaves out plans, so that each family has at most so many, evenly spread.
+    pub(crate) fn keep_per_family(&mut self, most: usize) {
+        let mut all: BTreeMap<Vec<Family>, usize> = BTreeMap::new();
+        self.plans.iter().for_each(|plan| *all.entry(plan.families()).or_default() += 1);
+        let mut seen: BTreeMap<Vec<Family>, usize> = BTreeMap::new();
+        let before = self.plans.len();
+        self.plans.retain(|plan| {
+            let families = plan.families();
+            let (of, at) = (all[&families], seen.entry(families).or_default());
+            *at += 1;
+            // The first, and each with which the share that is due grows by one.
+            let due = |count: usize| (count * most).div_ceil(of);
+            of <= most || due(*at) > due(*at - 1)
+        });
+        self.not_chosen += before - self.plans.len();
+    }
 }
 
 /// A plan with one fault for each place and family.
@@ -124,5 +145,27 @@ fn events(trace: &Trace, choice: &mut Choice) {
         if next.is_some_and(|(_, next)| *next <= step + 1) {
             add(EventFault::Unseen);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_family_so_many_are_kept_and_the_others_are_counted() {
+        let choice = |most: usize| {
+            let step = |fault| move |step| Plan(vec![Injection::Step(fault, step)]);
+            let plans = (1..=7).map(step(StepFault::Restart)).chain((0..2).map(step(StepFault::Down)));
+            let mut choice = Choice { plans: plans.collect(), ..Choice::default() };
+            choice.keep_per_family(most);
+            let kept: Vec<_> = choice.plans.iter().map(ToString::to_string).collect();
+            assert_eq!(kept.len() + choice.not_chosen, 9, "{kept:?}");
+            kept.join(", ")
+        };
+        assert_eq!(choice(1), "restart after step 1, down after step 0");
+        let three = "restart after step 1, restart after step 3, restart after step 5";
+        assert_eq!(choice(3), format!("{three}, down after step 0, down after step 1"));
+        assert_eq!(choice(7).split(", ").count(), 9);
     }
 }

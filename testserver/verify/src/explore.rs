@@ -19,15 +19,19 @@ use crate::{
 
 /// The plans of an operator, in the order in which they are tried.
 pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options) -> (Learned, Choice) {
-    let learned = learn(scenario);
+    // Who asks for the plans or for one of them wants no judgement of the hour.
+    let learned = learn(scenario, !options.list && options.plan.is_none());
     let families = options.families.as_ref().unwrap_or(families);
     let mut choice = choose(&learned.reference.trace, scenario.steps.len(), families);
     if slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty() {
         // Nothing would differ from the reference.
         choice.plans.retain(|plan| !plan.has(RunFault::SlowWorkloads));
     }
+    if let Some(most) = scenario.per_family.filter(|_| !options.all) {
+        choice.keep_per_family(most);
+    }
     if let Some(plan) = &options.plan {
-        choice.plans = vec![plan.clone()];
+        (choice.plans, choice.not_chosen) = (vec![plan.clone()], 0);
     }
     choice.planned = choice.plans.len();
     if let Some((part, of)) = options.shard {
@@ -43,6 +47,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
     let (learned, choice) = plans(scenario, families, options);
     let mut report = Report {
         reference: learned.findings.clone(),
+        not_chosen: choice.not_chosen,
         repeated: choice.repeated,
         without_effect: choice.without_effect,
         unrepeatable: learned.unrepeatable.clone(),
@@ -81,7 +86,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
     }
     let chosen = options.plan.is_some() || options.families.is_some();
-    if learned.complete && !chosen && report.left_out == 0 {
+    if learned.complete && !chosen && report.left_out + report.not_chosen == 0 {
         report.unused_allows = scenario.allows.unused();
         report.is_whole = options.shard.is_none();
     }

@@ -1,6 +1,9 @@
 //! What is normal: two runs without faults show what differs by chance, a third is the reference.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -27,8 +30,8 @@ pub(crate) struct Learned {
     pub(crate) unrepeatable: Option<(String, String)>,
 }
 
-/// Runs the operator without faults.
-pub(crate) fn learn(scenario: &Scenario) -> Learned {
+/// Runs the operator without faults; at the end of the reference nothing may happen for an hour, if that is asked for.
+pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Learned {
     let none = Plan::default();
     let mut known = Known::default();
     let first = run(scenario, &none, 1, &known, None);
@@ -50,10 +53,11 @@ pub(crate) fn learn(scenario: &Scenario) -> Learned {
         states.chain(written).map(|name| (name.resource.clone(), name.name.clone())).collect()
     };
     known.names.learn(&names(&first), &names(&other));
+    known.stays_still_for_an_hour = for_an_hour;
     let outcome = run(scenario, &none, 1, &known, None);
     let mut learned =
         Learned { complete: outcome.steps.len() == scenario.steps.len() + 1, ..Learned::default() };
-    learned.unrepeatable = unrepeatable(&first.trace.lines, &outcome.trace.lines, &known);
+    learned.unrepeatable = unrepeatable(&first.trace.lines, &outcome.trace.lines, first.time, &known);
     learned.findings = outcome.findings.clone();
     let reference = &mut learned.reference;
     for (one, other) in outcome.steps.iter().zip(&other.steps) {
@@ -131,10 +135,10 @@ fn stale(status: &Value) -> Option<(String, String)> {
     behind(status).map(|behind| (String::new(), behind)).or_else(|| conditions.iter().find_map(of_condition))
 }
 
-/// The first lines that differ between two runs with the same seed. Random names are known only in the second.
-fn unrepeatable(one: &[Line], other: &[Line], known: &Known) -> Option<(String, String)> {
+/// The first lines before this time that differ between two runs with the same seed. Random names are known only in the second.
+fn unrepeatable(one: &[Line], other: &[Line], until: Duration, known: &Known) -> Option<(String, String)> {
     let lines = |lines: &[Line]| -> Vec<String> {
-        let comparable = lines.iter().filter(|line| line.comparable);
+        let comparable = lines.iter().filter(|line| line.comparable && line.at < until);
         comparable.map(|line| plain(&line.text, known)).collect()
     };
     let (one, other) = (lines(one), lines(other));
@@ -157,8 +161,6 @@ fn plain(text: &str, known: &Known) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use serde_json::json;
 
     use super::*;
@@ -195,14 +197,20 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_where_the_other_has_ended_is_not_repeatable() {
         let lines = |texts: &[&str]| -> Vec<Line> {
-            let line = |text: &&str| Line { at: Duration::ZERO, text: (*text).to_owned(), comparable: true };
-            texts.iter().map(line).collect()
+            let line = |(at, text): (u64, &&str)| Line {
+                at: Duration::from_secs(at),
+                text: (*text).to_owned(),
+                comparable: true,
+            };
+            (0..).zip(texts).map(line).collect()
         };
-        let differ =
-            |one: &[&str], other: &[&str]| unrepeatable(&lines(one), &lines(other), &Known::default());
+        let differ = |one: &[&str], other: &[&str]| {
+            unrepeatable(&lines(one), &lines(other), Duration::from_secs(2), &Known::default())
+        };
         assert_eq!(differ(&["a"], &["a"]), None);
         assert_eq!(differ(&["a", "b"], &["a", "c"]), Some(("b".into(), "c".into())));
         assert_eq!(differ(&["a"], &["a", "b"]), Some(("nothing".into(), "b".into())));
         assert_eq!(differ(&["a", "b"], &["a"]), Some(("b".into(), "nothing".into())));
+        assert_eq!(differ(&["a", "b"], &["a", "b", "c"]), None, "the first run has ended");
     }
 }

@@ -9,6 +9,8 @@ use crate::{family::Families, plan::Plan};
 pub(crate) struct Options {
     pub(crate) plan: Option<Plan>,
     pub(crate) families: Option<Families>,
+    /// All plans, also if the test says `per_family`.
+    pub(crate) all: bool,
     /// Only prints the plans.
     pub(crate) list: bool,
     /// This part of the plans, of so many.
@@ -44,6 +46,7 @@ impl Options {
                 text.parse().map_err(|error: crate::PlanError| error.to_string())
             })?,
             families: parsed("FAMILIES", variable("FAMILIES"), str::parse)?,
+            all: variable("ALL").is_some(),
             list: variable("LIST").is_some(),
             shard: parsed("SHARD", variable("SHARD"), shard)?,
             budget: parsed("BUDGET", variable("BUDGET"), |text| {
@@ -106,6 +109,7 @@ mod tests {
         assert_eq!(read("SHARD", "2/4").unwrap().shard, Some((2, 4)));
         assert_eq!(read("BUDGET", "60").unwrap().budget, Some(Duration::from_secs(60)));
         assert!(read("LIST", "1").unwrap().list);
+        assert!(read("ALL", "1").unwrap().all && !read("LIST", "1").unwrap().all);
         assert_eq!(read("PLAN", "restart after step 1").unwrap().plan.unwrap().0.len(), 1);
         for (name, value) in [
             ("SHARD", "0/4"),

@@ -1,6 +1,9 @@
 //! What runs have shown.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -21,6 +24,8 @@ pub(crate) struct Known {
     pub(crate) hidden: Hidden,
     /// The kinds that the cluster serves at the begin.
     pub(crate) kinds: Option<Kinds>,
+    /// Whether nothing may happen in an hour at the end: in the reference, unless one plan only is asked for.
+    pub(crate) stays_still_for_an_hour: bool,
 }
 
 /// What a step has led to.
@@ -37,6 +42,8 @@ pub(crate) struct Outcome {
     pub(crate) steps: Vec<Reached>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) trace: Trace,
+    /// How long the run was, in simulated time.
+    pub(crate) time: Duration,
     /// The number of faults of the plan that have happened.
     pub(crate) fired: usize,
     pub(crate) kinds: Option<Kinds>,

@@ -30,10 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
 /// How often the state is looked at.
 const POLL: Duration = Duration::from_secs(20);
-/// How long nothing may happen at the end of a run with faults.
+/// How long nothing may happen at the end of a run.
 const STILL: Duration = Duration::from_secs(300);
-/// The same without faults: a simulated hour.
-const STILL_REFERENCE: Duration = Duration::from_secs(3600);
+/// The same in the reference.
+const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 const MOST_WRITES: usize = 1000;
 /// What a slow controller of the cluster takes.
@@ -48,6 +48,8 @@ pub(crate) struct Scenario {
     pub(crate) steps: Vec<(String, Step)>,
     pub(crate) invariants: Arc<[Invariant]>,
     pub(crate) allows: Allows,
+    /// The most plans of a family, but for `cargo kube verify`.
+    pub(crate) per_family: Option<usize>,
 }
 
 /// One run, on a thread of its own runtime with paused time.
@@ -350,7 +352,8 @@ impl<'r> Run<'r> {
         // An hour of its own for the requests, too.
         self.session.set_step(self.scenario.steps.len());
         let before = self.effective();
-        sleep(if self.reference.is_some() { STILL } else { STILL_REFERENCE }).await;
+        let for_an_hour = self.reference.is_none() && self.known.stays_still_for_an_hour;
+        sleep(if for_an_hour { HOUR } else { STILL }).await;
         let writes = self.writes_since(before);
         if !writes.is_empty() {
             let what = format!(
@@ -384,6 +387,7 @@ impl<'r> Run<'r> {
         self.outcome.fired = self.session.fired().len()
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
         self.outcome.trace = self.session.take_trace();
+        self.outcome.time = self.session.elapsed();
         let Some(reference) = self.reference else { return };
         let names = &self.known.names;
         let counts = oracle::counts(&self.outcome.trace, names);

@@ -64,6 +64,6 @@ fn collect(shards: Vec<Shard>) -> Result<Report, String> {
         }
     }
     let mut whole = whole.ok_or("there are no processes")?;
-    whole.is_whole = whole.left_out == 0;
+    whole.is_whole = whole.left_out + whole.not_chosen == 0;
     Ok(whole)
 }

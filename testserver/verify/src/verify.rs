@@ -61,6 +61,7 @@ impl Verify {
             steps: Vec::new(),
             invariants: Arc::default(),
             allows: Allows::default(),
+            per_family: None,
         };
         Self { scenario, invariants: Vec::new(), families: Family::all() }
     }
@@ -114,6 +115,17 @@ impl Verify {
     /// Tries only these families of faults; by default all.
     pub fn families(mut self, families: impl Into<Families>) -> Self {
         self.families = families.into();
+        self
+    }
+
+    /// Tries at most so many plans of each family, evenly spread over the places of the fault, so that a test that runs with all others is
+    /// quick; by default all. The report says how many were left out. `cargo kube verify` tries all.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn per_family(mut self, most: usize) -> Self {
+        assert!(most > 0, "expected at least one plan of each family");
+        self.scenario.per_family = Some(most);
         self
     }
 

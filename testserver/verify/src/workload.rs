@@ -27,6 +27,7 @@ enum Act {
     Apply(Manifests),
     Patch { kind: String, name: String, patch: Value },
     Delete { kind: String, name: String },
+    DeleteObjects(Manifests),
     Advance(Duration),
     Call(Arc<CallServer>),
 }
@@ -37,6 +38,7 @@ impl fmt::Debug for Act {
             Self::Apply(objects) => f.debug_tuple("Apply").field(objects).finish(),
             Self::Patch { kind, name, .. } => write!(f, "Patch({kind} {name})"),
             Self::Delete { kind, name } => write!(f, "Delete({kind} {name})"),
+            Self::DeleteObjects(objects) => f.debug_tuple("DeleteObjects").field(objects).finish(),
             Self::Advance(time) => write!(f, "Advance({time:?})"),
             Self::Call(_) => f.write_str("Call"),
         }
@@ -69,6 +71,11 @@ impl Step {
         self.with(Act::Delete { kind: kind.to_owned(), name: name.to_owned() })
     }
 
+    /// Deletes objects by their kinds and names, as `kubectl delete -f` does: typed, as values, from YAML text, a file or a folder.
+    pub fn delete_objects(self, objects: impl Into<Manifests>) -> Self {
+        self.with(Act::DeleteObjects(objects.into()))
+    }
+
     /// Lets time pass.
     pub fn advance(self, time: Duration) -> Self {
         self.with(Act::Advance(time))
@@ -89,7 +96,7 @@ impl Step {
 
     /// Whether the step deletes something.
     pub(crate) fn deletes(&self) -> bool {
-        self.acts.iter().any(|act| matches!(act, Act::Delete { .. }))
+        self.acts.iter().any(|act| matches!(act, Act::Delete { .. } | Act::DeleteObjects(_)))
     }
 
     /// Does the step. An act that is refused is the workload's fault.
@@ -105,6 +112,7 @@ impl Step {
                     let uri = path(session, kind, name).await?;
                     send(session, "DELETE", &uri, "application/json", None).await?;
                 }
+                Act::DeleteObjects(objects) => delete_objects(session, objects.clone()).await?,
                 Act::Advance(time) => tokio::time::sleep(*time).await,
                 Act::Call(act) => act(session.server.clone()).await,
             }
@@ -119,15 +127,10 @@ fn resource<K: Resource<DynamicType = ()>>() -> String {
 }
 
 async fn apply(session: &Session, objects: Manifests) -> Result<(), String> {
-    let objects = objects.objects().map_err(|error| error.to_string())?;
-    for object in objects {
+    for object in objects.objects().map_err(|error| error.to_string())? {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-        let (kinds, told) =
-            (kinds_for(session, |kinds| kinds.of(&object).cloned()).await, object["kind"].clone());
-        let kind =
-            kinds.ok_or_else(|| format!("the server has no kind {told} of {}", object["apiVersion"]))?;
+        let kind = kind_of(session, &object).await?;
         let path = kind.path(text("namespace"), text("name"));
-        used(session, &kind);
         let namespace = match (kind.namespaced, text("namespace")) {
             (true, "") => "default",
             (_, namespace) => namespace,
@@ -142,6 +145,24 @@ async fn apply(session: &Session, objects: Manifests) -> Result<(), String> {
         send(session, "PATCH", &uri, "application/apply-patch+yaml", Some(&object)).await?;
     }
     Ok(())
+}
+
+async fn delete_objects(session: &Session, objects: Manifests) -> Result<(), String> {
+    for object in objects.objects().map_err(|error| error.to_string())? {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let uri = kind_of(session, &object).await?.path(text("namespace"), text("name"));
+        send(session, "DELETE", &uri, "application/json", None).await?;
+    }
+    Ok(())
+}
+
+/// The kind of an object that a user applies or deletes.
+async fn kind_of(session: &Session, object: &Value) -> Result<Kind, String> {
+    let kind = kinds_for(session, |kinds| kinds.of(object).cloned()).await;
+    let expected = || format!("the server has no kind {} of {}", object["kind"], object["apiVersion"]);
+    let kind = kind.ok_or_else(expected)?;
+    used(session, &kind);
+    Ok(kind)
 }
 
 async fn path(session: &Session, kind: &str, name: &str) -> Result<String, String> {

@@ -3,7 +3,8 @@
 //! the user has changed; and the shortest form of each command does its work.
 //!
 //! - `project`: what a project is, its own CI and its program.
-//! - `names`: `new NAME`, with names of all sorts. `forms`: every other command, in the project of the last of them.
+//! - `names`: `new NAME`, with names of all sorts. `forms`: every other command, in the project of the last of them; `verify`:
+//!   one of them with all of its options.
 //! - `whole_life`: a project with everything added; `tutorial`: that of the book; `upgrade`, `image`: their commands.
 
 mod forms;
@@ -12,6 +13,7 @@ mod names;
 mod project;
 mod tutorial;
 mod upgrade;
+mod verify;
 mod whole_life;
 
 use anyhow::Result;

@@ -45,6 +45,7 @@ fn shortest(scaffold: &Scaffold<'_>, name: &str) -> Result<Project> {
         let folder = match line.split(" = ").next() {
             Some("kube") => "crates/kube",
             Some("kube-testserver") => "testserver/server",
+            Some("kube-verify") => "testserver/verify",
             _ => return line.to_owned(),
         };
         let path = scaffold.cx.path(folder);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::project::{Project, Scaffold};
+use super::project::{PLAN, Project, Scaffold};
 use crate::context::Context;
 use crate::genuine::Deployed;
 use crate::paths;
@@ -21,7 +21,8 @@ pub(super) fn tutorial(scaffold: &Scaffold<'_>) -> Result<Project> {
         let written = std::fs::read_to_string(project.folder.join(&path))?;
         ensure!(written == text, "{}/1/{path} is not what `cargo kube new` writes", paths::TUTORIAL);
     }
-    let cargo = |args: &str| scaffold.command(&project.folder, "cargo").args(args.split(' '));
+    let command = || scaffold.command(&project.folder, "cargo").env("KUBE_VERIFY_PLAN", PLAN);
+    let cargo = |args: &str| command().args(args.split(' '));
     cargo("metadata --quiet --format-version=1").read()?;
     cargo("run --quiet -- manifests").run()?;
     for (number, test) in [("2", "test --quiet"), ("4", "check --quiet"), ("5", "run --quiet -- manifests")] {

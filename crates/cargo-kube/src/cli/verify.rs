@@ -91,6 +91,7 @@ impl Verify {
             .env("HOME", &home)
             .env("KUBE_VERIFY_REPORTS", &folder)
             .env("KUBE_VERIFY_PROGRESS", "1")
+            .env("KUBE_VERIFY_ALL", "1")
             .envs(self.variables())
             // Tests run on threads of their names, by which they leave their reports: never on the main thread, as a single one does.
             .args(["--nocapture", "--test-threads=2"])

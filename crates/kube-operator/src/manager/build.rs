@@ -195,6 +195,15 @@ impl Manager {
         self
     }
 
+    /// Serves nothing, neither metrics nor webhooks nor the debug page, and asks for no certificate. For tests in simulated time, in which
+    /// no one can connect. Call it last.
+    pub fn without_servers(mut self) -> Self {
+        self.metrics = None;
+        self.routes.clear();
+        self.webhooks = None;
+        self.without_debug_page()
+    }
+
     /// Runs a controller. A reconcile that fails is retried with backoff, as by [`Action::retry`].
     ///
     /// `name` is its name in metrics, health checks, the debug page and [`ManagerHandle::remove`].

@@ -51,6 +51,25 @@ async fn without_the_debug_page_its_path_is_free() {
 }
 
 #[tokio::test]
+async fn a_manager_without_servers_needs_no_port_and_no_certificate() {
+    let (_server, client) = server_with(&[]).await;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let with_servers = || {
+        let manager = Manager::new(client.clone()).serve_metrics(address).serve_debug_page(address);
+        manager.routes(Router::new()).webhooks(address, NoCertificate, Webhooks::new())
+    };
+    let refused = timeout(seconds(20), with_servers().run_until(pending())).await.unwrap();
+    assert!(matches!(refused, Err(ManagerError::Bind { .. })), "{refused:?}");
+    let manager = with_servers().without_servers();
+    let handle = manager.handle();
+    let (stop, running) = run(manager);
+    assert_eq!(addresses(&handle).await, (None, None));
+    stop.cancel();
+    timeout(seconds(20), running).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn the_debug_page_can_have_an_address_of_its_own() {
     let (_server, client) = server_with(&[]).await;
     let page_on_metrics = Router::new().route("/debug/controllers", get(async || "not here"));

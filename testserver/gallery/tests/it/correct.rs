@@ -2,10 +2,23 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Client, core::CustomResourceExt};
-use kube_verify::Verify;
+use kube_verify::{Families, Family, Verify};
 use serde_json::json;
 
 use super::operators::{Page, control, one_child};
+
+#[test]
+fn a_quick_test_tries_some_plans_of_each_family_and_counts_the_others() {
+    let objects = "apiVersion: example.com/v1\nkind: Page\nmetadata: {name: a}\nspec: {text: one}\n";
+    let verify = || create(&["a"]).step("delete", |step| step.delete_objects(objects));
+    let families = || Families::from([Family::CrashAfter, Family::Restart, Family::Lag]);
+    let whole = verify().families(families()).report();
+    let some = verify().families(families()).per_family(1).report();
+    assert!(whole.is_ok() && some.is_ok(), "{whole}{some}");
+    assert!(whole.tried() > 3 && some.tried() == 3, "{whole}{some}");
+    let left_out = format!("{} plans were left out, because the test says `per_family`", whole.tried() - 3);
+    assert!(some.to_string().contains(&left_out), "{some}");
+}
 
 /// Pages of these names, without a step that deletes them.
 fn create(names: &[&str]) -> Verify {

@@ -123,13 +123,18 @@ impl Session {
         self.line(text.into(), false);
     }
 
+    /// How long the run has been.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Adds a line that a run without faults has as well.
     pub(crate) fn log_comparable(&self, text: impl Into<String>) {
         self.line(text.into(), true);
     }
 
     fn line(&self, text: String, comparable: bool) {
-        let line = Line { at: self.started.elapsed(), text, comparable };
+        let line = Line { at: self.elapsed(), text, comparable };
         self.inner.lock().trace.lines.push(line);
     }
 

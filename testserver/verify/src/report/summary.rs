@@ -27,6 +27,8 @@ pub struct Report {
     pub(crate) unreached: Vec<Plan>,
     /// Plans for which the time was not enough.
     pub(crate) left_out: usize,
+    /// Plans beyond the most of their family.
+    pub(crate) not_chosen: usize,
     /// Places beyond the third of their kind, and writes without effect.
     pub(crate) repeated: usize,
     pub(crate) without_effect: usize,

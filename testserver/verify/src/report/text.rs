@@ -105,5 +105,12 @@ fn write_coverage(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     if report.left_out > 0 {
         writeln!(f, "{} plans were left out: the budget of time was used up", report.left_out)?;
     }
+    if report.not_chosen > 0 {
+        let left_out = report.not_chosen;
+        writeln!(
+            f,
+            "{left_out} plans were left out, because the test says `per_family`: `cargo kube verify` tries them"
+        )?;
+    }
     Ok(())
 }

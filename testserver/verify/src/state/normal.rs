@@ -21,6 +21,7 @@ pub(crate) fn normalize(state: &State, names: &Names) -> Normal {
         let mut object = object.clone();
         let generation = object["metadata"]["generation"].as_i64();
         strip_metadata(&mut object);
+        strip_collisions(&mut object, &name.resource);
         renames.apply(&mut object, generation);
         let template = names.template(&name.resource, &name.name);
         let is_random = template != name.name;
@@ -48,6 +49,14 @@ fn strip_metadata(object: &mut Value) {
         if annotations.is_empty() {
             metadata.remove("annotations");
         }
+    }
+}
+
+/// How often a controller of workloads had to take another name for a revision: that depends on when the garbage collector takes those of
+/// an object that was deleted and made again.
+fn strip_collisions(object: &mut Value, resource: &str) {
+    if let Some(status) = object["status"].as_object_mut().filter(|_| resource.ends_with(".apps")) {
+        status.remove("collisionCount");
     }
 }
 
@@ -181,6 +190,19 @@ mod tests {
         };
         assert_eq!(pods("10.244.0.2"), pods("10.244.0.20"));
         assert_eq!(pods("10.244.0.2")["configmaps b"]["data"]["url"], "http://<address of pods a>:80");
+    }
+
+    #[test]
+    fn collisions_of_revisions_are_not_compared() {
+        let of = |resource: &str, status: Value| {
+            let object = json!({"metadata": {"name": "a"}, "status": status});
+            normalize(&state(&[(resource, object)]), &Names::default())
+        };
+        let (none, one) = (json!({"replicas": 1}), json!({"replicas": 1, "collisionCount": 1}));
+        for resource in ["deployments.apps", "statefulsets.apps", "daemonsets.apps"] {
+            assert_eq!(of(resource, none.clone()), of(resource, one.clone()), "{resource}");
+        }
+        assert_ne!(of("pages.example.com", none), of("pages.example.com", one), "a field of the operator");
     }
 
     #[test]

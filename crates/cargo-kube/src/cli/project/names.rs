@@ -10,7 +10,7 @@ use kube_core::gvk::GroupVersionKind;
 
 /// Crates that a project uses, and modules and tests that it has: no module and no package may have one of these names. `gen` is a keyword
 /// of Rust 2024.
-const TAKEN: [&str; 25] = [
+const TAKEN: [&str; 26] = [
     "alloc",
     "anyhow",
     "clap",
@@ -21,6 +21,7 @@ const TAKEN: [&str; 25] = [
     "k8s_openapi",
     "kube",
     "kube_testserver",
+    "kube_verify",
     "lib",
     "main",
     "operator",

@@ -16,6 +16,7 @@ pub(super) enum Source {
 /// The folders of the crates in a checkout.
 pub(super) const KUBE: &str = "crates/kube";
 pub(super) const TESTSERVER: &str = "testserver/server";
+pub(super) const VERIFY: &str = "testserver/verify";
 
 impl Source {
     /// The commit that this program was built from. None if it was not built from a repository.

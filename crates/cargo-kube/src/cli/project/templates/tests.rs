@@ -82,13 +82,13 @@ fn check(files: &Files) {
 }
 
 #[test]
-fn a_new_project_has_twelve_files_with_every_answer_in_its_place() {
+fn a_new_project_has_thirteen_files_with_every_answer_in_its_place() {
     let paths = [Source::Path("../kube".into()), Source::Path("/work/kube".into()), git()];
     for source in paths {
         for scope in [Scope::Namespaced, Scope::Cluster] {
             let project = project("BlogPost", scope, source.clone());
             let files = render(&project);
-            assert_eq!(files.len(), 12, "{:?}", files.keys());
+            assert_eq!(files.len(), 13, "{:?}", files.keys());
             check(&files);
             assert_eq!(Project::parse(&files["Cargo.toml"]).unwrap(), project);
             let kind = &files["src/blog_post.rs"];

@@ -6,7 +6,7 @@ use super::template::{Files, Template};
 use super::{places, versions};
 use crate::cli::project::description::{Addition, NewKind, Project, Scope, Webhook, record};
 use crate::cli::project::names::Kind;
-use crate::cli::project::source::{KUBE, Source, TESTSERVER};
+use crate::cli::project::source::{KUBE, Source, TESTSERVER, VERIFY};
 
 pub(super) const TEMPLATE: Template = Template { number: 1, create, add };
 
@@ -21,7 +21,10 @@ const PROJECT: [(&str, &str); 8] = [
     ("src/lib.rs", include_str!("v1/src/lib.rs.tmpl")),
     ("src/embedded.rs", include_str!("v1/src/embedded.rs.tmpl")),
 ];
-const TEST: (&str, &str) = ("tests/operator.rs", include_str!("v1/tests/operator.rs.tmpl"));
+const TESTS: [(&str, &str); 2] = [
+    ("tests/operator.rs", include_str!("v1/tests/operator.rs.tmpl")),
+    ("tests/verify.rs", include_str!("v1/tests/verify.rs.tmpl")),
+];
 
 /// What each kind has.
 const KIND: [(&str, &str); 3] = [
@@ -37,7 +40,7 @@ const MUTATE: (&str, &str) = ("src/__MODULE__/mutate.rs", include_str!("v1/src/m
 
 fn create(project: &Project) -> Files {
     let values = values(project, &project.first);
-    let all = PROJECT.iter().chain([&TEST]).chain(&KIND);
+    let all = PROJECT.iter().chain(&TESTS).chain(&KIND);
     all.map(|file| fill(file, &values)).collect()
 }
 
@@ -279,6 +282,7 @@ fn values(project: &Project, new: &NewKind) -> Values {
         ("SCOPE", scope.to_string()),
         ("SOURCE_OF_KUBE", source.dependency(KUBE)),
         ("SOURCE_OF_TESTSERVER", source.dependency(TESTSERVER)),
+        ("SOURCE_OF_VERIFY", source.dependency(VERIFY)),
         ("DOCKER_BUILD", docker_build(name, source)),
         ("DOCKER_SOURCE", docker_source(name, source)),
         ("CI_SOURCE", ci_source(source)),

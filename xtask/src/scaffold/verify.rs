@@ -1,0 +1,67 @@
+//! `cargo kube verify` in a new project: what it prints, its options, and its exit codes.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::project::{PLAN, Scaffold};
+use crate::command::Command;
+
+const TEST: &str = "tests/verify.rs";
+
+/// In a project whose operator is right.
+pub(super) fn verify(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
+    let list = run(scaffold, folder, &["--list"], 0)?;
+    ensure!(list.lines().count() > 30 && list.contains("crash after apply configmaps "), "--list: {list}");
+    let plan = run(scaffold, folder, &["--plan", PLAN], 0)?;
+    ensure!(plan.contains("1 plans tried in ") && plan.contains("nothing found"), "--plan: {plan}");
+    println!("{}", plan.lines().last().unwrap_or_default());
+    let did_not_come = run(scaffold, folder, &["--plan", "lost answer of create pods a #1"], 1)?;
+    ensure!(did_not_come.contains("the fault did not come"), "--plan: {}", did_not_come);
+    let wrong = run(scaffold, folder, &["--families", "none"], 2)?;
+    ensure!(wrong.contains("there is no family"), "--families: {}", wrong);
+    // Standard output alone.
+    let json = command(scaffold, folder, &["--families", "restart", "--jobs", "2", "--json"]).read()?;
+    let reports: Value = serde_json::from_str(&json)?;
+    let tried = reports.as_object().and_then(|tests| tests.values().next()?["tried"].as_u64());
+    ensure!(tried.is_some_and(|tried| tried == 4), "--json: {json}");
+    let budget = run(scaffold, folder, &["--jobs", "1", "--budget", "1s"], 0)?;
+    ensure!(budget.contains("plans were left out"), "--budget: {budget}");
+    finds(scaffold, folder)?;
+    names_what_is_missing(scaffold, folder)
+}
+
+/// What does not hold is a finding.
+fn finds(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
+    let path = folder.join(TEST);
+    let text = std::fs::read_to_string(&path)?;
+    let broken = text
+        .replace("verify().per_family(1).run();", "verify().invariant(\"nothing holds\", |_| false).run();");
+    ensure!(broken != text, "{TEST} is another one: {text}");
+    std::fs::write(&path, broken)?;
+    let found = run(scaffold, folder, &["--plan", PLAN], 1)?;
+    ensure!(found.contains("FOUND without any fault: [invariant] nothing holds"), "{found}");
+    std::fs::write(&path, text).context("the test as it was")
+}
+
+/// A project without the test is told what to write.
+fn names_what_is_missing(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
+    let (path, away) = (folder.join(TEST), folder.join("verify.rs"));
+    std::fs::rename(&path, &away)?;
+    let missing = run(scaffold, folder, &[], 2)?;
+    ensure!(missing.contains(TEST), "{}", missing);
+    std::fs::rename(&away, &path).context("the test as it was")
+}
+
+/// Both outputs, if the exit code is this one.
+fn run(scaffold: &Scaffold<'_>, folder: &Path, options: &[&str], code: i32) -> Result<String> {
+    let output = command(scaffold, folder, options).output()?;
+    ensure!(output.code == code, "expected exit code {code}, got {}: {}", output.code, output.text());
+    Ok(output.text())
+}
+
+fn command(scaffold: &Scaffold<'_>, folder: &Path, options: &[&str]) -> Command {
+    println!("$ cargo kube verify {}", options.join(" "));
+    scaffold.kube(folder, "verify").args(options).env("CARGO_TARGET_DIR", scaffold.cx.projects())
+}
