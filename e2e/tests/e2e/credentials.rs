@@ -6,62 +6,10 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
-use kube_testserver::{TestServer, User};
-use serde_json::json;
+use kube::{Api, Client};
 
-use crate::test_env::{Requires, TestEnv, rejection, run, skip, unique};
-
-/// A server that knows the users of `../shared/realapi`: admin, viewer, token-admin, token-viewer and token-nobody.
-struct UserServer {
-    kubeconfig: Kubeconfig,
-    /// The namespace of the scenario.
-    namespace: String,
-    /// Keeps the embedded server running.
-    server: Option<TestServer>,
-}
-
-impl UserServer {
-    /// `None` for a cluster whose kubeconfig lacks these users.
-    async fn start(env: &TestEnv) -> anyhow::Result<Option<Self>> {
-        if env.server.is_some() {
-            let server = server_with_rbac().await?;
-            let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig())?;
-            return Ok(Some(Self { kubeconfig, namespace: "default".into(), server: Some(server) }));
-        }
-        let kubeconfig = Kubeconfig::read()?;
-        if !kubeconfig.contexts.iter().any(|context| context.name == "token-nobody") {
-            skip("the kubeconfig has no contexts admin, viewer, token-admin, token-viewer, token-nobody")?;
-            return Ok(None);
-        }
-        Ok(Some(Self { kubeconfig, namespace: env.namespace.clone(), server: None }))
-    }
-
-    async fn config(&self, context: &str) -> anyhow::Result<Config> {
-        let embedded_admin = context == "admin" && self.server.is_some();
-        let context = if embedded_admin { "testserver" } else { context };
-        let options = KubeConfigOptions { context: Some(context.into()), ..KubeConfigOptions::default() };
-        Ok(Config::from_custom_kubeconfig(self.kubeconfig.clone(), &options).await?)
-    }
-}
-
-async fn server_with_rbac() -> anyhow::Result<TestServer> {
-    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]);
-    let api_version = "rbac.authorization.k8s.io/v1";
-    let role = json!({"apiVersion": api_version, "kind": "ClusterRole", "metadata": {"name": "read-all"}, "rules": rules});
-    let binding = json!({"apiVersion": api_version, "kind": "ClusterRoleBinding", "metadata": {"name": "viewers"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "read-all"},
-        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "viewers"}]});
-    let builder = TestServer::builder()
-        .tls()
-        .with_user(User::new("viewer").group("viewers"))
-        .with_user(User::new("token-admin").group("system:masters").token("admin-token"))
-        .with_user(User::new("token-viewer").group("viewers").token("viewer-token"))
-        .with_user(User::new("token-nobody").group("nobodies").token("nobody-token"))
-        .with_objects([role, binding]);
-    Ok(builder.start().await?)
-}
+use crate::test_env::{Requires, rejection, run, unique};
+use crate::users::UserServer;
 
 type Crds = Api<CustomResourceDefinition>;
 
@@ -146,6 +94,7 @@ fn a_requested_token_authenticates_from_a_file() -> anyhow::Result<()> {
 #[cfg(feature = "openssl")]
 mod openssl {
     use super::*;
+    use kube::Config;
     use kube::client::{Body, ClientBuilder, ConfigExt as _};
     use kube::error::ErrorChain;
 

@@ -70,6 +70,12 @@ fn kubeconfig(host: &str, token: &str) -> String {
     )
 }
 
+fn with_token(host: &str, token: &str) -> Config {
+    let mut config = Config::new(format!("https://{host}").parse().unwrap());
+    config.auth_info.token = Some(token.to_owned().into());
+    config
+}
+
 struct File {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -99,12 +105,18 @@ async fn read(path: &Path) -> Config {
     Config::from_kubeconfig_file(path, &KubeConfigOptions::default()).await.unwrap().follow().unwrap()
 }
 
+/// A kubeconfig with the first of these tokens, and a client that follows it, of a server that accepts them.
+async fn followed_file(accepted: &[&str]) -> (File, Client) {
+    let server = Server::default();
+    server.accept(accepted);
+    let file = File::new(&kubeconfig("a", accepted[0]));
+    let client = server.client(&file.config().await);
+    (file, client)
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_file_is_followed_within_ten_seconds_by_all_clones() {
-    let server = Server::default();
-    server.accept(&["one", "two", "three"]);
-    let file = File::new(&kubeconfig("a", "one"));
-    let client = server.client(&file.config().await);
+    let (file, client) = followed_file(&["one", "two", "three"]).await;
     let clone = client.clone();
     assert_eq!(seen(&client).await.unwrap(), "a one");
     file.replace(&kubeconfig("a", "two"));
@@ -168,10 +180,7 @@ async fn a_mounted_secret_is_followed() {
 async fn what_cannot_be_used_is_logged_once_and_the_old_configuration_stays() {
     let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
-    let server = Server::default();
-    server.accept(&["one", "two"]);
-    let file = File::new(&kubeconfig("a", "one"));
-    let client = server.client(&file.config().await);
+    let (file, client) = followed_file(&["one", "two"]).await;
     seen(&client).await.unwrap();
     let missing_ca =
         kubeconfig("a", "two").replace("\"server\"", "\"certificate-authority\": \"ca.crt\", \"server\"");
@@ -197,10 +206,7 @@ async fn what_cannot_be_used_is_logged_once_and_the_old_configuration_stays() {
 /// The kubeconfig is the same, so only what it names can end the failure.
 #[tokio::test(start_paused = true)]
 async fn a_file_that_the_kubeconfig_names_may_appear_later() {
-    let server = Server::default();
-    server.accept(&["one", "two"]);
-    let file = File::new(&kubeconfig("a", "one"));
-    let client = server.client(&file.config().await);
+    let (file, client) = followed_file(&["one", "two"]).await;
     seen(&client).await.unwrap();
     let with_ca =
         kubeconfig("a", "two").replace("\"server\"", "\"certificate-authority\": \"ca.crt\", \"server\"");
@@ -265,15 +271,10 @@ async fn the_task_ends_with_the_last_clone() {
 async fn credentials_that_are_set_are_used_by_all_clones() {
     let server = Server::default();
     server.accept(&["one"]);
-    let config = |host: &str, token: &str| {
-        let mut config = Config::new(format!("https://{host}").parse().unwrap());
-        config.auth_info.token = Some(token.to_owned().into());
-        config
-    };
-    let client = server.client(&config("a", "one"));
+    let client = server.client(&with_token("a", "one"));
     let clone = client.clone();
     assert_eq!(seen(&clone).await.unwrap(), "a one");
-    client.set_credentials(config("b", "two")).await.unwrap();
+    client.set_credentials(with_token("b", "two")).await.unwrap();
     server.accept(&["two"]);
     assert_eq!(seen(&clone).await.unwrap(), "b two");
 
@@ -311,11 +312,6 @@ async fn refused_during_an_exchange(host: &'static str, code: u16) -> (kube_clie
     let client: Arc<Mutex<Option<Client>>> = Arc::default();
     let sent_again = Arc::new(AtomicU32::new(0));
     let (of_server, received) = (Arc::clone(&client), Arc::clone(&sent_again));
-    let config = |host: &str, token: &str| {
-        let mut config = Config::new(format!("https://{host}").parse().unwrap());
-        config.auth_info.token = Some(token.to_owned().into());
-        config
-    };
     let transport = tower::service_fn(move |request: Request<Body>| {
         let client = of_server.lock().unwrap().clone();
         let is_new = request.headers()["authorization"] == "Bearer new";
@@ -327,12 +323,12 @@ async fn refused_during_an_exchange(host: &'static str, code: u16) -> (kube_clie
             if is_new || is_lookup {
                 return Ok::<_, Infallible>(Response::new(Body::from(b"ok".to_vec())));
             }
-            client.unwrap().set_credentials(config(host, "new")).await.unwrap();
+            client.unwrap().set_credentials(with_token(host, "new")).await.unwrap();
             let refusal = Response::builder().status(code).header("retry-after", "5");
             Ok(refusal.body(Body::empty()).unwrap())
         }
     });
-    let used = Client::with_transport(&config("a", "old"), transport).unwrap();
+    let used = Client::with_transport(&with_token("a", "old"), transport).unwrap();
     *client.lock().unwrap() = Some(used.clone());
     let outcome = used.request_text(Request::delete("/").body(b"{}".to_vec()).unwrap()).await;
     client.lock().unwrap().take();
@@ -502,10 +498,7 @@ async fn a_secret_is_followed_at_once_through_deletion_and_what_is_refused() {
 /// Its watch would revert what the program has set, and its file would not.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_follows_refuses_other_credentials() {
-    let server = Server::default();
-    server.accept(&["one", "two"]);
-    let file = File::new(&kubeconfig("a", "one"));
-    let client = server.client(&file.config().await);
+    let (file, client) = followed_file(&["one", "two"]).await;
     let err = client.set_credentials(Config::new("https://b".parse().unwrap())).await.unwrap_err();
     assert!(err.to_string().contains(file.path.to_str().unwrap()), "{err}");
     file.replace(&kubeconfig("a", "two"));
@@ -518,11 +511,8 @@ async fn a_client_that_follows_refuses_other_credentials() {
 fn a_client_follows_in_another_runtime_when_the_first_one_has_ended() {
     let runtime =
         || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    let server = Server::default();
-    server.accept(&["one", "two"]);
-    let file = File::new(&kubeconfig("a", "one"));
     let first = runtime();
-    let client = first.block_on(async { server.client(&file.config().await) });
+    let (file, client) = first.block_on(followed_file(&["one", "two"]));
     first.block_on(seen(&client)).unwrap();
     drop(first);
     file.replace(&kubeconfig("a", "two"));

@@ -163,7 +163,7 @@ async fn children_are_applied_in_order_and_the_status_says_what_waits() {
     assert!(config_maps(&client).get_opt("web").await.unwrap().is_none());
 
     let password = json!({ "stringData": { "password": "x" } });
-    secrets(&client).patch("db", &PatchParams::default(), &Patch::Merge(password)).await.unwrap();
+    secrets(&client).merge("db", password).await;
     let status = apply(children(), &client).await;
     assert_eq!(changes(&status)[0], ("web", Some(Change::Created)));
     assert_eq!(
@@ -282,7 +282,7 @@ async fn an_object_with_a_finalizer_is_reported_until_it_is_gone() {
     );
     assert_eq!(status.action(), Action::requeue(std::time::Duration::from_secs(10)));
     let remove = json!({ "metadata": { "finalizers": null } });
-    config_maps(&client).patch("old", &PatchParams::default(), &Patch::Merge(remove)).await.unwrap();
+    config_maps(&client).merge("old", remove).await;
     assert_eq!(apply(none(), &client).await.to_string(), "there are no children");
     assert_eq!(recorded(&newest(&client).await), "");
 }
@@ -376,7 +376,7 @@ async fn an_owner_that_has_changed_since_it_was_read_makes_and_deletes_nothing()
     };
     drop(apply(children(&owner, &["a"]), &client).await);
     let change = json!({ "spec": { "replicas": 2 } });
-    let changed = deployments.patch("site", &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
+    let changed = deployments.merge("site", change).await;
     for names in [&["a", "b"][..], &[]] {
         let error = failure(children(&owner, names), &client).await;
         assert_eq!(
@@ -698,7 +698,7 @@ async fn a_child_that_is_being_deleted_is_made_again_when_it_is_gone() {
         "{status}"
     );
     let remove = json!({ "metadata": { "finalizers": null } });
-    config_maps(&client).patch("a", &PatchParams::default(), &Patch::Merge(remove)).await.unwrap();
+    config_maps(&client).merge("a", remove).await;
     assert!(apply(children(), &client).await.is_ready());
     assert_ne!(config_maps(&client).get("a").await.unwrap().uid(), first);
 }

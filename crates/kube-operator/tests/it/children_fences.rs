@@ -43,8 +43,7 @@ async fn an_owner_without_a_generation_is_the_newest_by_its_resource_version() {
     drop(apply(maps(&read, &["a"]), &client).await);
     let cached = secrets(&client).get("site").await.unwrap();
     let change = json!({ "stringData": { "public": "true" } });
-    let changed =
-        secrets(&client).patch("site", &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
+    let changed = secrets(&client).merge("site", change).await;
     assert_eq!(changed.metadata.generation, None);
     for names in [&["a", "b"][..], &[]] {
         let error = failure(maps(&cached, names), &client).await;
@@ -69,8 +68,7 @@ async fn labels_and_annotations_of_the_owner_are_inputs_too() {
     let cached = newest(&client).await;
     for (field, key) in [("annotations", "example.com/paused"), ("labels", "tier")] {
         let change = json!({ "metadata": { field: { key: "true" } } });
-        let changed =
-            sites(&client).patch("site", &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
+        let changed = sites(&client).merge("site", change).await;
         assert_eq!(changed.metadata.generation, cached.metadata.generation);
         let error = failure(maps(&cached, &[]), &client).await;
         assert_eq!(
@@ -81,7 +79,7 @@ async fn labels_and_annotations_of_the_owner_are_inputs_too() {
         );
         assert_eq!(children_of(&client).await, ["ConfigMap default/a"]);
         let undo = json!({ "metadata": { field: { key: null } } });
-        sites(&client).patch("site", &PatchParams::default(), &Patch::Merge(undo)).await.unwrap();
+        sites(&client).merge("site", undo).await;
     }
     // Another write of the owner, as of its status, or of the record of children, is no change.
     assert!(apply(maps(&read, &[]), &client).await.is_ready());
@@ -124,7 +122,7 @@ async fn an_object_changed_after_the_list_is_not_deleted() {
         let maps = config_maps(&keeper);
         async move {
             let keep = json!({ "metadata": { "ownerReferences": null } });
-            maps.patch("a", &PatchParams::default(), &Patch::Merge(keep)).await.unwrap();
+            maps.merge("a", keep).await;
         }
     });
     let status = maps(&site, &[]).apply(&interfering).await.unwrap();
@@ -149,7 +147,7 @@ async fn an_object_that_was_to_be_kept_is_not_deleted_with_the_owner() {
     let site = owner(&client).await;
     drop(apply(maps(&site, &["a", "b"]), &client).await);
     let keep = json!({ "metadata": { "ownerReferences": null } });
-    config_maps(&client).patch("a", &PatchParams::default(), &Patch::Merge(keep)).await.unwrap();
+    config_maps(&client).merge("a", keep).await;
     let status = maps(&site, &["a", "b"]).delete(&client).await.unwrap();
     assert_eq!(status.removed.len(), 1);
     assert_eq!(children_of(&client).await, ["ConfigMap default/a"]);
@@ -171,9 +169,8 @@ async fn a_workload_is_gone_when_its_pods_are() {
     for wants_none in [true, false] {
         assert!(apply(children(), &client).await.children.iter().all(|it| it.change.is_some()));
         let pod = pods.list(&labelled).await.unwrap().items.remove(0).name_any();
-        let finalizers =
-            |list: serde_json::Value| Patch::Merge(json!({ "metadata": { "finalizers": list } }));
-        pods.patch(&pod, &PatchParams::default(), &finalizers(json!(["example.com/runs"]))).await.unwrap();
+        let finalizers = |list: serde_json::Value| json!({ "metadata": { "finalizers": list } });
+        pods.merge(&pod, finalizers(json!(["example.com/runs"]))).await;
         let remove = || async {
             match wants_none {
                 true => Children::of(SET, &newest(&client).await).apply(&client).await.unwrap().to_string(),
@@ -188,7 +185,7 @@ async fn a_workload_is_gone_when_its_pods_are() {
             assert!(message.contains("Secret db in namespace default is deleted after"), "{message}");
             assert!(secrets(&client).get_opt("db").await.unwrap().is_some());
         }
-        pods.patch(&pod, &PatchParams::default(), &finalizers(json!(null))).await.unwrap();
+        pods.merge(&pod, finalizers(json!(null))).await;
         assert_eq!(remove().await, "there are no children");
         assert!(secrets(&client).get_opt("db").await.unwrap().is_none());
         assert!(pods.list(&labelled).await.unwrap().items.is_empty());
@@ -265,7 +262,7 @@ async fn stopped_children_wait_for_none_that_has_failed() {
     assert_eq!(web.spec.replicas, Some(0), "{status}");
 }
 
-fn pages(served: &[&str]) -> CustomResourceDefinition {
+fn definition(served: &[&str]) -> CustomResourceDefinition {
     let schema =
         json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
     let version = |name: &&str| json!({ "name": name, "served": served.contains(name), "storage": *name == "v1", "schema": schema });
@@ -280,20 +277,31 @@ fn pages(served: &[&str]) -> CustomResourceDefinition {
 async fn serve(client: &Client, served: &[&str]) {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let params = PatchParams::apply("test").force();
-    definitions.patch("pages.example.com", &params, &Patch::Apply(pages(served))).await.unwrap();
+    definitions.patch("pages.example.com", &params, &Patch::Apply(definition(served))).await.unwrap();
 }
 
 fn page(version: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", version, "Page"), "pages")
 }
 
-/// Pages in another namespace, in these versions.
-fn add_pages(children: &mut Children, versions: &[&str]) {
+/// A server that serves both versions of pages, and an owner of pages in another namespace.
+async fn owner_of_pages() -> (ApiServer, Client, Site) {
+    let (server, client) = server();
+    add_namespace(&client).await;
+    serve(&client, &["v1beta1", "v1"]).await;
+    let site = owner_with_finalizer(&client).await;
+    (server, client, site)
+}
+
+/// A page in each of these versions.
+fn pages(owner: &Site, versions: &[&str]) -> Children {
+    let mut children = Children::of(SET, owner);
     for version in versions {
         let page = page(version);
         let child = DynamicObject::new(&format!("page-{version}"), &page).within("other");
         children.add_with(version, &child, &page);
     }
+    children
 }
 
 /// Deletes children of a custom kind: first in the foreground, until the garbage collector has looked.
@@ -305,15 +313,8 @@ async fn delete(children: impl Fn() -> Children, client: &Client) {
 
 #[tokio::test]
 async fn children_are_found_after_their_version_is_no_longer_served() {
-    let (_server, client) = server();
-    add_namespace(&client).await;
-    serve(&client, &["v1beta1", "v1"]).await;
-    let site = owner_with_finalizer(&client).await;
-    let children = || {
-        let mut children = Children::of(SET, &site);
-        add_pages(&mut children, &["v1beta1"]);
-        children
-    };
+    let (_server, client, site) = owner_of_pages().await;
+    let children = || pages(&site, &["v1beta1"]);
     drop(apply(children(), &client).await);
     serve(&client, &["v1"]).await;
     let status = children().apply(&client).await.unwrap();
@@ -332,15 +333,8 @@ async fn children_are_found_after_their_version_is_no_longer_served() {
 
 #[tokio::test]
 async fn a_kind_that_cannot_be_discovered_may_have_children() {
-    let (server, client) = server();
-    add_namespace(&client).await;
-    serve(&client, &["v1beta1", "v1"]).await;
-    let site = owner_with_finalizer(&client).await;
-    let children = || {
-        let mut children = Children::of(SET, &site);
-        add_pages(&mut children, &["v1beta1"]);
-        children
-    };
+    let (server, client, site) = owner_of_pages().await;
+    let children = || pages(&site, &["v1beta1"]);
     drop(apply(children(), &client).await);
     serve(&client, &["v1"]).await;
     let blind = failing(&server, |method, path| method == Method::GET && path == "/apis");
@@ -354,14 +348,9 @@ async fn a_kind_that_cannot_be_discovered_may_have_children() {
 
 #[tokio::test]
 async fn two_versions_of_a_kind_are_children_of_one_set() {
-    let (_server, client) = server();
-    add_namespace(&client).await;
-    serve(&client, &["v1beta1", "v1"]).await;
-    let site = owner_with_finalizer(&client).await;
+    let (_server, client, site) = owner_of_pages().await;
     for _ in 0..2 {
-        let mut children = Children::of(SET, &site);
-        add_pages(&mut children, &["v1beta1", "v1"]);
-        assert!(apply(children, &client).await.is_ready());
+        assert!(apply(pages(&site, &["v1beta1", "v1"]), &client).await.is_ready());
     }
     // Not an object of another owner with the same name.
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), "other", &page("v1"));

@@ -18,7 +18,7 @@ use kube_runtime::{
 };
 use kube_testserver::ApiServer;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fmt::Debug, future::Future, hash::Hash, sync::OnceLock, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 use tracing::{Dispatch, dispatcher::DefaultGuard};
@@ -94,6 +94,7 @@ where
 /// Short forms of the API calls that tests make.
 pub(crate) trait ApiExt<K> {
     fn add(&self, object: K) -> impl Future<Output = K>;
+    fn merge(&self, name: &str, change: Value) -> impl Future<Output = K>;
     fn touch(&self, name: &str, value: &str) -> impl Future<Output = K>;
     fn remove(&self, name: &str) -> impl Future<Output = ()>;
 }
@@ -106,9 +107,12 @@ where
         self.create(&PostParams::default(), &object).await.unwrap()
     }
 
+    async fn merge(&self, name: &str, change: Value) -> K {
+        self.patch(name, &PatchParams::default(), &Patch::Merge(change)).await.unwrap()
+    }
+
     async fn touch(&self, name: &str, value: &str) -> K {
-        let patch = Patch::Merge(json!({ "metadata": { "annotations": { "touched": value } } }));
-        self.patch(name, &PatchParams::default(), &patch).await.unwrap()
+        self.merge(name, json!({ "metadata": { "annotations": { "touched": value } } })).await
     }
 
     async fn remove(&self, name: &str) {

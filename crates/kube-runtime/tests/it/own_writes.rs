@@ -286,7 +286,7 @@ async fn a_change_that_the_reconcile_made_triggers_nothing_if_own_writes_are_ski
             assert_eq!(count(&log, "reconcile"), expected[0], "skips: {skips}, lag: {lag:?}");
             if skips {
                 let patch = json!({ "metadata": { "annotations": { "count": "3" } } });
-                maps.patch("a", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+                maps.merge("a", patch).await;
             } else {
                 maps.touch("a", "by another").await;
             }

@@ -4,17 +4,29 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::StreamExt;
+use futures::stream::BoxStream;
 use http::{Request, Response};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::WatchEvent;
+use kube_core::params::WatchParams;
 use tower::BoxError;
 
-use super::servers::{CertificateAuthority, Https, acceptor};
+use super::servers::{CertificateAuthority, Https, TestCertificate, acceptor};
 use super::{backends, client, client_certificate, error_text};
-use crate::Client;
 use crate::body::Body;
 use crate::config::{Config, KubeConfigOptions};
 use crate::transport::NotProcessed;
+use crate::{Api, Client};
 
 const LOCAL: &[&str] = &["127.0.0.1"];
+
+/// A CA, and a server with a certificate of it, which accepts client certificates of it.
+async fn https() -> (CertificateAuthority, Https) {
+    let ours = CertificateAuthority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    (ours, server)
+}
 
 fn config(server: &Https, trusted: &CertificateAuthority) -> Config {
     let mut config = Config::new(server.url().parse().unwrap());
@@ -22,19 +34,22 @@ fn config(server: &Https, trusted: &CertificateAuthority) -> Config {
     config
 }
 
+fn with_certificate(mut config: Config, own: &TestCertificate) -> Config {
+    config.auth_info.client_certificate_data = Some(base64(&own.certificate));
+    config.auth_info.client_key_data = Some(base64(&own.key).into());
+    config
+}
+
 #[tokio::test]
 async fn no_new_request_uses_a_connection_with_the_old_certificate_and_all_clones_follow() {
-    let ours = CertificateAuthority::new("ours");
-    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let (ours, server) = https().await;
     for (name, backend) in backends() {
         let client = client(&config(&server, &ours), backend).unwrap();
         let clone = client.clone();
         assert_eq!(client_certificate(&clone).await.unwrap(), "anonymous", "{name}");
         for _ in 0..2 {
             let mine = ours.sign(&[]);
-            let mut new = config(&server, &ours);
-            new.auth_info.client_certificate_data = Some(base64(&mine.certificate));
-            new.auth_info.client_key_data = Some(base64(&mine.key).into());
+            let new = with_certificate(config(&server, &ours), &mine);
             client.set_credentials(new).await.unwrap();
             for client in [&client, &clone] {
                 assert_eq!(client_certificate(client).await.unwrap(), mine.as_reported(), "{name}");
@@ -45,8 +60,8 @@ async fn no_new_request_uses_a_connection_with_the_old_certificate_and_all_clone
 
 #[tokio::test]
 async fn no_new_request_uses_a_connection_of_the_old_ca() {
-    let (ours, other) = (CertificateAuthority::new("ours"), CertificateAuthority::new("other"));
-    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let (ours, server) = https().await;
+    let other = CertificateAuthority::new("other");
     for (name, backend) in backends() {
         let client = client(&config(&server, &ours), backend).unwrap();
         client_certificate(&client).await.unwrap();
@@ -59,11 +74,51 @@ async fn no_new_request_uses_a_connection_of_the_old_ca() {
     }
 }
 
+/// So a watcher has nothing to list again: its watch does not end, and the next one is of the same cluster.
+#[tokio::test]
+async fn watches_go_on_over_their_connection_while_certificate_and_ca_are_exchanged() {
+    for (name, backend) in backends() {
+        let (ours, server) = https().await;
+        let [first, second] = [ours.sign(&[]), ours.sign(&[])];
+        let client = client(&with_certificate(config(&server, &ours), &first), backend).unwrap();
+        let mut cluster = client.cluster_change();
+        let mut old = watch(&client).await;
+        server.send_event();
+        assert_eq!(certificate_of_event(&mut old).await, first.as_reported(), "{name}");
+
+        let other = CertificateAuthority::new("other");
+        server.replace(acceptor(&other.sign(LOCAL), &ours));
+        client.set_credentials(with_certificate(config(&server, &other), &second)).await.unwrap();
+        assert!(!cluster.take(), "{name}");
+        let mut new = watch(&client).await;
+        for _ in 0..2 {
+            server.send_event();
+            assert_eq!(certificate_of_event(&mut old).await, first.as_reported(), "{name}");
+            assert_eq!(certificate_of_event(&mut new).await, second.as_reported(), "{name}");
+        }
+    }
+}
+
+type Watch = BoxStream<'static, crate::Result<WatchEvent<ConfigMap>>>;
+
+async fn watch(client: &Client) -> Watch {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    maps.watch(&WatchParams::default(), "1").await.unwrap().boxed()
+}
+
+/// The client certificate of the connection from which the event comes.
+async fn certificate_of_event(watch: &mut Watch) -> String {
+    match watch.next().await.unwrap().unwrap() {
+        WatchEvent::Modified(map) => map.data.unwrap().remove("certificate").unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// As for a CA in the configuration itself.
 #[tokio::test]
 async fn no_new_request_uses_a_connection_of_a_ca_file_that_was_replaced() {
-    let (ours, other) = (CertificateAuthority::new("ours"), CertificateAuthority::new("other"));
-    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let (ours, server) = https().await;
+    let other = CertificateAuthority::new("other");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ca.crt");
     for (name, backend) in backends() {
@@ -73,9 +128,7 @@ async fn no_new_request_uses_a_connection_of_a_ca_file_that_was_replaced() {
         let client = client(&config, backend).unwrap();
         client_certificate(&client).await.unwrap();
         std::fs::write(&path, other.pem()).unwrap();
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_secs(11)).await;
-        tokio::time::resume();
+        until_files_are_looked_at().await;
         let text = error_text(&client_certificate(&client).await.unwrap_err());
         assert!(text.contains("certificate"), "{name}: {text}");
     }
@@ -83,8 +136,7 @@ async fn no_new_request_uses_a_connection_of_a_ca_file_that_was_replaced() {
 
 #[tokio::test]
 async fn what_cannot_be_used_changes_nothing() {
-    let ours = CertificateAuthority::new("ours");
-    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let (ours, server) = https().await;
     for (name, backend) in backends() {
         let client = client(&config(&server, &ours), backend).unwrap();
         client_certificate(&client).await.unwrap();
@@ -103,11 +155,15 @@ async fn what_cannot_be_used_changes_nothing() {
     }
 }
 
-/// Looks at a followed file, and sends a request by what was found.
-async fn look(client: &Client) -> String {
+async fn until_files_are_looked_at() {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(11)).await;
     tokio::time::resume();
+}
+
+/// Looks at a followed file, and sends a request by what was found.
+async fn look(client: &Client) -> String {
+    until_files_are_looked_at().await;
     let mut seen = String::new();
     for _ in 0..20 {
         seen = client_certificate(client).await.unwrap();
@@ -118,8 +174,7 @@ async fn look(client: &Client) -> String {
 /// The kubeconfig does not change again, so only another attempt can end the failure.
 #[tokio::test]
 async fn a_certificate_whose_key_is_written_after_it_is_tried_again() {
-    let ours = CertificateAuthority::new("ours");
-    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let (ours, server) = https().await;
     for (name, backend) in backends() {
         let folder = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| std::fs::write(folder.path().join(file), text).unwrap();
@@ -191,8 +246,7 @@ async fn a_request_that_was_not_processed_is_not_sent_to_another_cluster() {
 
 #[tokio::test]
 async fn other_settings_stay() {
-    let ours = CertificateAuthority::new("ours");
-    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let (ours, server) = https().await;
     for (_, backend) in backends() {
         let mut config = config(&server, &ours);
         config.collect_limit = 3;

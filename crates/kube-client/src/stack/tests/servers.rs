@@ -9,8 +9,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
+use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::broadcast;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -103,28 +105,31 @@ pub(super) fn acceptor(own: &TestCertificate, clients: &CertificateAuthority) ->
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// Responds to every request with the connection's client certificate in base64, or with `anonymous`.
+/// Responds to every request with the connection's client certificate in base64, or with `anonymous`: a watch has it in its events.
 pub(super) struct Https {
     pub(super) address: SocketAddr,
     acceptor: Arc<Mutex<TlsAcceptor>>,
+    events: broadcast::Sender<()>,
 }
 
 impl Https {
     pub(super) async fn start(acceptor: TlsAcceptor) -> Self {
         let acceptor = Arc::new(Mutex::new(acceptor));
-        let current = Arc::clone(&acceptor);
+        let events = broadcast::Sender::new(8);
+        let (current, of_server) = (Arc::clone(&acceptor), events.clone());
         let address = listen(move |stream| {
             let acceptor = current.lock().unwrap().clone();
+            let events = of_server.clone();
             async move {
                 // A client that does not trust the server closes the connection.
                 if let Ok(stream) = acceptor.accept(stream).await {
                     let shown = reported_certificate(&stream);
-                    respond(stream, &shown).await;
+                    respond(stream, &shown, &events).await;
                 }
             }
         })
         .await;
-        Self { address, acceptor }
+        Self { address, acceptor, events }
     }
 
     pub(super) fn url(&self) -> String {
@@ -134,6 +139,11 @@ impl Https {
     /// Takes effect with the next connection.
     pub(super) fn replace(&self, acceptor: TlsAcceptor) {
         *self.acceptor.lock().unwrap() = acceptor;
+    }
+
+    /// To each watch that is open.
+    pub(super) fn send_event(&self) {
+        self.events.send(()).unwrap();
     }
 }
 
@@ -157,13 +167,40 @@ fn reported_certificate(stream: &TlsStream<TcpStream>) -> String {
     shown.map_or_else(|| "anonymous".to_owned(), |certificate| STANDARD.encode(certificate))
 }
 
-async fn respond(mut stream: impl AsyncRead + AsyncWrite + Unpin, text: &str) {
-    while read_head(&mut stream).await.is_some() {
-        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{text}", text.len());
-        if stream.write_all(response.as_bytes()).await.is_err() || stream.flush().await.is_err() {
+async fn respond(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    certificate: &str,
+    events: &broadcast::Sender<()>,
+) {
+    while let Some(head) = read_head(&mut stream).await {
+        if head.contains("watch=") {
+            return send_events(stream, certificate, events.subscribe()).await;
+        }
+        let response =
+            format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{certificate}", certificate.len());
+        if send(&mut stream, &response).await.is_err() {
             return;
         }
     }
+}
+
+async fn send_events(
+    mut stream: impl AsyncWrite + Unpin,
+    certificate: &str,
+    mut events: broadcast::Receiver<()>,
+) {
+    let object = json!({ "metadata": { "name": "a", "resourceVersion": "2" }, "data": { "certificate": certificate } });
+    let event = format!("{}\n", json!({ "type": "MODIFIED", "object": object }));
+    let chunk = format!("{:x}\r\n{event}\r\n", event.len());
+    let mut next = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    while send(&mut stream, next).await.is_ok() && events.recv().await.is_ok() {
+        next = &chunk;
+    }
+}
+
+async fn send(stream: &mut (impl AsyncWrite + Unpin), text: &str) -> std::io::Result<()> {
+    stream.write_all(text.as_bytes()).await?;
+    stream.flush().await
 }
 
 /// The head of one request; `None` at the end of the connection.
