@@ -32,15 +32,28 @@ impl ClusterSpec {
         self.labels.insert(key.into(), value.into());
         self
     }
+
+    /// Whether clients of both send the same requests to the same place as the same user.
+    pub(super) fn is_reached_as(&self, other: &Self) -> bool {
+        let (one, other) = (&self.config, &other.config);
+        one.has_access_of(other)
+            && one.default_namespace == other.default_namespace
+            && one.headers == other.headers
+    }
 }
 
 /// What a provider says of a cluster.
 #[derive(Clone, Debug)]
 pub enum ClusterEvent {
-    /// There is a cluster, or its configuration or labels have changed. The same again changes nothing.
+    /// There is a cluster, or its configuration or labels have changed. The same again changes nothing: an attempt to connect goes on, and
+    /// the next one is not earlier.
     Upsert(Box<ClusterSpec>),
     /// It belongs to the fleet no more.
     Removed(ClusterName),
+    /// The provider has announced all clusters that there were at its start: see
+    /// [`Fleet::providers_have_synced`](super::Fleet::providers_have_synced). Those of this crate say so; a stream or a channel of the
+    /// program has to, or to end.
+    InitDone,
 }
 
 impl From<ClusterSpec> for ClusterEvent {

@@ -25,6 +25,16 @@ impl Identities {
         name
     }
 
+    /// As [`claim`](Self::claim), if the cluster has said who it is.
+    pub(super) fn claim_if(&mut self, name: &ClusterName, uid: Option<String>) -> Result<(), ClusterError> {
+        uid.map_or(Ok(()), |uid| self.claim(name, uid))
+    }
+
+    /// The cluster of this name, as far as it is known.
+    pub(super) fn uid_of(&self, name: &ClusterName) -> Option<String> {
+        self.uids.get(name).cloned()
+    }
+
     /// The cluster of this name has said who it is.
     ///
     /// # Errors

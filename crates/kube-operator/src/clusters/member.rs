@@ -2,8 +2,9 @@
 
 use super::{
     cluster::Cluster,
+    error::ClusterError,
     event::ClusterSpec,
-    unit::{Look, Unit},
+    unit::{Effect, Look, Unit},
     work::{MakeWork, Work, WorkResult},
 };
 use futures::{
@@ -14,6 +15,7 @@ use kube_client::{Client, error::ErrorChain};
 use kube_core::panic::panic_message;
 use kube_runtime::controller::WorkerLane;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// One cluster.
@@ -27,7 +29,9 @@ pub(super) struct Member {
     /// The attempt to connect whose result counts.
     pub(super) attempt: u64,
     pub(super) connecting: Option<TaskHandle>,
-    pub(super) cleaning_up: Option<TaskHandle>,
+    pub(super) cleaning_up: Option<CleaningUp>,
+    /// Its client leads to the cluster of another name, or to the hub.
+    pub(super) is_refused: bool,
     /// Whether its credentials are being exchanged.
     pub(super) exchange: Exchange,
 }
@@ -52,6 +56,7 @@ impl Member {
             attempt: 0,
             connecting: None,
             cleaning_up: None,
+            is_refused: false,
             exchange: Exchange::None,
         }
     }
@@ -81,10 +86,43 @@ impl Member {
         self.running.as_ref().is_none_or(|running| running.left == 0)
     }
 
+    /// The cluster that it leads to is that of another name, or the hub.
+    pub(super) fn refused(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
+        if self.cleaning_up.is_some() {
+            self.forget();
+            return self.unit.cleaned_up(now);
+        }
+        self.is_refused = true;
+        if self.has_stopped() {
+            self.forget();
+        }
+        self.unit.refused(error.to_string(), now)
+    }
+
+    /// What has not begun to clean up does not begin.
+    pub(super) fn withdraw_clean_up(&self) {
+        self.cleaning_up.iter().for_each(|cleaning_up| cleaning_up.withdrawn.cancel());
+    }
+
+    /// Its controllers have stopped. What leads to a cluster that is not its own is dropped, so that the program does not clean up there.
+    pub(super) fn stopped(&mut self, now: Instant) -> Vec<Effect> {
+        if std::mem::take(&mut self.is_refused) {
+            self.forget();
+        }
+        self.unit.stopped(now)
+    }
+
     pub(super) fn forget(&mut self) {
         (self.cluster, self.running, self.connecting) = (None, None, None);
-        (self.exchange, self.cleaning_up) = (Exchange::None, None);
+        (self.exchange, self.cleaning_up, self.is_refused) = (Exchange::None, None, false);
     }
+}
+
+/// What cleans up on it.
+pub(super) struct CleaningUp {
+    pub(super) _task: TaskHandle,
+    /// Cancelled, it does not begin if it has not.
+    pub(super) withdrawn: CancellationToken,
 }
 
 /// A task of the supervisor that is aborted with this.

@@ -82,6 +82,7 @@ pub use options::ClusterOptions;
 pub use providers::SecretClusters;
 pub use status::{ClusterNotReady, ClusterState, ClusterStatus};
 
+pub(crate) use options::LONGEST;
 pub(crate) use supervisor::{FleetRun, supervise};
 pub(crate) use tasks::fault_of_class;
 pub(crate) use unit::{Fault, Look};

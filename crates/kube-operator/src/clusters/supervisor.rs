@@ -8,25 +8,25 @@ use super::{
     event::{ClusterEvent, ClusterEvents, ClusterSpec, Clusters},
     fleet::Fleet,
     identities::Identities,
-    member::{Exchange, Member, Running, TaskHandle},
+    member::{CleaningUp, Exchange, Member, Running, TaskHandle},
     metrics::{FleetMetrics, Summary},
     name::ClusterName,
     options::ClusterOptions,
     places::Places,
     status::ClusterState,
-    tasks::{Identified, connect, exchange, identify},
+    tasks::{Identified, clean_up_old, connect, exchange, identify},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, MakeWork},
 };
 use futures::{
     FutureExt, StreamExt,
-    stream::{SelectAll, select_all},
+    stream::{self, SelectAll, select_all},
 };
 use kube_client::Client;
 use kube_core::panic::panic_message;
 use kube_runtime::controller::Workers;
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     panic::AssertUnwindSafe,
     time::Duration,
 };
@@ -52,7 +52,7 @@ pub(crate) struct FleetRun {
 /// Runs until the token is cancelled, and then stops all clusters. Returns when their controllers have ended.
 pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
     let FleetRun { hub, providers, make, clean_up, options, fleet } = run;
-    let sources = providers.iter().map(|provider| provider.source().to_owned()).collect();
+    let sources: Vec<String> = providers.iter().map(|provider| provider.source().to_owned()).collect();
     let mut events = all_events(providers);
     let mut supervisor = Supervisor {
         places: Places::new(options.start_concurrency),
@@ -61,6 +61,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
         make,
         clean_up,
         fleet,
+        unsynced: (0..sources.len()).collect(),
         sources,
         claims: Claims::default(),
         identities: Identities::default(),
@@ -96,10 +97,11 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
 
 type NumberedEvents = futures::stream::BoxStream<'static, (usize, Result<ClusterEvent, ClusterError>)>;
 
-/// The events of all providers, each with the number of its provider. One that panics has ended.
+/// The events of all providers, each with the number of its provider. One that ends has announced what it has, unless it panics.
 fn all_events(providers: Vec<Clusters>) -> SelectAll<NumberedEvents> {
+    let end = || stream::once(async { Ok(ClusterEvent::InitDone) });
     let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
-        guarded(events).map(move |event| (source, event)).boxed()
+        guarded(events.chain(end()).boxed()).map(move |event| (source, event)).boxed()
     };
     select_all(providers.into_iter().enumerate().map(numbered))
 }
@@ -120,6 +122,8 @@ struct Supervisor {
     fleet: Fleet,
     /// The providers, in words.
     sources: Vec<String>,
+    /// Those that have not announced yet what they have.
+    unsynced: BTreeSet<usize>,
     claims: Claims,
     identities: Identities,
     places: Places,
@@ -150,6 +154,9 @@ enum Report {
 
 impl Supervisor {
     fn provided(&mut self, source: usize, event: Result<ClusterEvent, ClusterError>) {
+        if matches!(event, Ok(ClusterEvent::InitDone)) && self.unsynced.remove(&source) {
+            self.fleet.provider_has_synced();
+        }
         let changes = event.and_then(|event| {
             self.claims.apply(source, event).map_err(|Claimed { name, source, holder }| {
                 ClusterError::Claimed {
@@ -186,11 +193,20 @@ impl Supervisor {
             self.members.insert(spec.name.clone(), Member::new(unit, spec));
             return effects;
         };
-        if let Some(cluster) = &member.cluster {
-            cluster.set_labels(spec.labels.clone());
+        let is_elsewhere = match &member.cluster {
+            Some(cluster) if member.unit.is_leaving() => !cluster.client().has_server_of(&spec.config),
+            Some(cluster) => {
+                cluster.set_labels(spec.labels.clone());
+                false
+            }
+            None => false,
+        };
+        let before = std::mem::replace(&mut member.spec, spec);
+        match member.spec.is_reached_as(&before) {
+            true => member.unit.repeated(now),
+            false if is_elsewhere => member.unit.announced_elsewhere(now),
+            false => member.unit.announced(now),
         }
-        member.spec = spec;
-        member.unit.announced(now)
     }
 
     fn stop_all(&mut self) {
@@ -198,8 +214,10 @@ impl Supervisor {
         let now = Instant::now();
         let names: Vec<ClusterName> = self.members.keys().cloned().collect();
         for name in names {
-            let effects = self.members.get_mut(&name).map(|member| member.unit.removed(now));
-            self.perform(&name, effects.unwrap_or_default());
+            let Some(member) = self.members.get_mut(&name) else { continue };
+            member.withdraw_clean_up();
+            let effects = member.unit.removed(now);
+            self.perform(&name, effects);
         }
     }
 
@@ -234,7 +252,7 @@ impl Supervisor {
     fn hub_is(&mut self, uid: Option<String>) {
         let Some(name) = self.identities.hub_is(uid) else { return };
         let Some(member) = self.members.get_mut(&name) else { return };
-        let effects = member.unit.refused(ClusterError::Hub(name.clone()).to_string(), Instant::now());
+        let effects = member.refused(&ClusterError::Hub(name.clone()), Instant::now());
         self.perform(&name, effects);
     }
 
@@ -256,14 +274,16 @@ impl Supervisor {
             Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
             Report::Connected { result, .. } => {
                 let is_part = member.spec.is_part;
-                let result = result.and_then(|(client, uid)| {
-                    let uid = uid.filter(|_| !is_part);
-                    let claimed = uid.map_or(Ok(()), |uid| self.identities.claim(name, uid));
-                    claimed.map_err(|error| Fault::Failed(error.to_string()))?;
-                    member.answered(client);
-                    Ok(())
-                });
-                member.unit.connected(result, now)
+                match result {
+                    Ok((client, uid)) => match self.identities.claim_if(name, uid.filter(|_| !is_part)) {
+                        Ok(()) => {
+                            member.answered(client);
+                            member.unit.connected(Ok(()), now)
+                        }
+                        Err(error) => member.refused(&error, now),
+                    },
+                    Err(fault) => member.unit.connected(Err(fault), now),
+                }
             }
             Report::Exchanged { result, .. } => return self.exchanged(name, result),
             Report::CleanedUp { cluster, .. } if !member.is_of(&cluster) => return,
@@ -284,7 +304,7 @@ impl Supervisor {
                             .unwrap_or_else(|| "a controller ended although it should run".into());
                         member.unit.broke(why, now)
                     }
-                    false if member.has_stopped() => member.unit.stopped(now),
+                    false if member.has_stopped() => member.stopped(now),
                     false => Vec::new(),
                 }
             }
@@ -297,15 +317,14 @@ impl Supervisor {
         let again = std::mem::take(&mut member.exchange) == Exchange::RunningAndWanted;
         let is_part = member.spec.is_part;
         let claimed = match result {
-            Ok(uid) => uid.filter(|_| !is_part).map_or(Ok(()), |uid| self.identities.claim(name, uid)),
+            Ok(uid) => self.identities.claim_if(name, uid.filter(|_| !is_part)),
             Err(error) => {
                 tracing::error!(cluster = %name, error, "the announced credentials cannot be used; it keeps those that it has");
                 Ok(())
             }
         };
         let now = Instant::now();
-        let mut effects =
-            claimed.map_or_else(|error| member.unit.refused(error.to_string(), now), |()| Vec::new());
+        let mut effects = claimed.map_or_else(|error| member.refused(&error, now), |()| Vec::new());
         if again {
             effects.extend(member.unit.announced(now));
         }
@@ -349,7 +368,7 @@ impl Supervisor {
                     running.stop.cancel();
                 }
                 if member.has_stopped() {
-                    return member.unit.stopped(Instant::now());
+                    return member.stopped(Instant::now());
                 }
             }
             Effect::Abort => {
@@ -357,6 +376,7 @@ impl Supervisor {
                 member.running.as_ref().inspect(|running| running.abort());
             }
             Effect::CleanUp => return self.clean_up(name),
+            Effect::WithdrawCleanUp => member.withdraw_clean_up(),
             Effect::Forget => {
                 member.forget();
                 self.identities.forget(name);
@@ -392,9 +412,16 @@ impl Supervisor {
         let (Some(clean_up), Some(cluster)) = (&self.clean_up, &member.cluster) else {
             return member.unit.cleaned_up(Instant::now());
         };
-        let (name, cluster, cleaning_up) = (name.clone(), cluster.clone(), clean_up(cluster.clone()));
+        let withdrawn = CancellationToken::new();
+        let mut cleaning_up = clean_up(cluster.clone(), withdrawn.clone());
+        if member.unit.is_replaced() {
+            let successor = connect(name.clone(), None, member.spec.config.clone(), self.options.clone());
+            cleaning_up = clean_up_old(self.identities.uid_of(name), successor, cleaning_up).boxed();
+        }
+        let (name, cluster) = (name.clone(), cluster.clone());
         let cleaning_up = async move { (name, Report::CleanedUp { cluster, result: cleaning_up.await }) };
-        member.cleaning_up = Some(TaskHandle(self.tasks.spawn(cleaning_up)));
+        let _task = TaskHandle(self.tasks.spawn(cleaning_up));
+        member.cleaning_up = Some(CleaningUp { _task, withdrawn });
         Vec::new()
     }
 

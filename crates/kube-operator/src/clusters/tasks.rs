@@ -60,6 +60,28 @@ pub(super) async fn exchange(client: Client, config: Config) -> Result<Option<St
     }
 }
 
+/// Cleans up on a cluster whose name has another address now, unless that leads to the same cluster.
+///
+/// # Errors
+/// It is not known whether it does, or cleaning up failed.
+pub(super) async fn clean_up_old(
+    uid: Option<String>,
+    successor: impl Future<Output = Result<Identified, Fault>>,
+    cleaning_up: impl Future<Output = Result<(), String>>,
+) -> Result<(), String> {
+    let unknown = |why: &str| {
+        Err(format!(
+            "its name has another address now, and whether that is another cluster is not known: {why}"
+        ))
+    };
+    match (uid, successor.await) {
+        (_, Err(fault)) => unknown(fault.reason()),
+        (Some(uid), Ok((_, Some(new)))) if uid == new => Ok(()),
+        (Some(_), Ok((_, Some(_)))) => cleaning_up.await,
+        _ => unknown("the namespace kube-system may not be read"),
+    }
+}
+
 /// The uid of the hub, once it answers. It is asked for as long as it does not.
 pub(super) async fn identify(hub: Client) -> Option<String> {
     loop {

@@ -110,13 +110,75 @@ async fn what_cannot_work_waits_for_another_announcement() {
     let (mut unit, _) = Unit::new(GRACE, now());
     unit.placed(now());
     assert_eq!(unit.connected(Err(Fault::Failed("no CA".into())), now()), [Effect::LeavePlace]);
+    advance(LONGEST_WAIT - seconds(1)).await;
+    assert_eq!((unit.timer(now()), shown(&unit)), (vec![], (ClusterState::Failed, 59, Some("no CA"))));
+    assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
+    unit.placed(now());
+    assert_eq!(unit.refused("it is a twin".into(), now()), [Effect::LeavePlace]);
     advance(seconds(1_000)).await;
-    assert_eq!((unit.next_timer(), shown(&unit)), (None, (ClusterState::Failed, 1_000, Some("no CA"))));
+    assert_eq!(
+        (unit.next_timer(), shown(&unit)),
+        (None, (ClusterState::Failed, 1_059, Some("it is a twin")))
+    );
     assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
     let mut hub = synced();
     assert_eq!(hub.refused("it is the hub".into(), now()), [Effect::Stop]);
     assert_eq!(hub.stopped(now()), []);
     assert_eq!((hub.next_timer(), shown(&hub)), (None, (ClusterState::Failed, 0, Some("it is the hub"))));
+}
+
+/// The file that a kubeconfig names may come later.
+#[tokio::test(start_paused = true)]
+async fn a_configuration_that_cannot_be_used_is_tried_again_seldom() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    for _ in 0..3 {
+        unit.placed(now());
+        assert_eq!(unit.connected(Err(Fault::Failed("no CA".into())), now()), [Effect::LeavePlace]);
+        assert_eq!(unit.next_timer(), Some(now() + LONGEST_WAIT));
+        advance(LONGEST_WAIT).await;
+        assert_eq!(unit.timer(now()), [Effect::AskPlace(Attempt::Again)]);
+    }
+    assert_eq!(shown(&unit), (ClusterState::Failed, 180, Some("no CA")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_announcement_again_disturbs_no_attempt() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    assert_eq!(unit.repeated(now()), []);
+    unit.placed(now());
+    assert_eq!(unit.repeated(now()), [], "the attempt goes on");
+    assert_eq!(unit.connected(Err(unreachable("refused")), now()), [Effect::LeavePlace]);
+    let next = unit.next_timer();
+    assert_eq!((unit.repeated(now()), unit.next_timer()), (vec![], next));
+    let mut refused = synced();
+    refused.refused("it is a twin".into(), now());
+    refused.repeated(now());
+    refused.stopped(now());
+    assert_eq!((refused.next_timer(), refused.repeated(now())), (None, vec![]), "it would be refused again");
+    let mut back = synced();
+    back.removed(now());
+    back.repeated(now());
+    assert_eq!(back.stopped(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    assert_eq!(synced().repeated(now()), [Effect::Exchange]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_cluster_that_has_the_name_while_the_old_one_leaves_waits_for_its_clean_up() {
+    let mut unit = synced();
+    assert_eq!(unit.announced_elsewhere(now()), [Effect::Exchange], "it does not leave");
+    unit.removed(now());
+    unit.announced_elsewhere(now());
+    assert_eq!(unit.repeated(now()), []);
+    assert_eq!((shown(&unit).0, unit.is_leaving()), (ClusterState::Leaving, true));
+    assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
+    assert!(unit.is_replaced());
+    assert_eq!(unit.cleaned_up(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    let mut gone = synced();
+    gone.removed(now());
+    gone.announced_elsewhere(now());
+    gone.removed(now());
+    assert_eq!(gone.stopped(now()), [Effect::CleanUp]);
+    assert_eq!(gone.cleaned_up(now()), [Effect::Forget]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,7 +268,10 @@ async fn a_cluster_that_comes_back_while_it_leaves_starts_anew_after_its_end() {
     gone.announced(now());
     gone.removed(now());
     assert_eq!(gone.stopped(now()), [Effect::CleanUp], "the last word counts");
-    assert_eq!((gone.announced(now()), shown(&gone).0), (vec![], ClusterState::Leaving));
+    assert_eq!(
+        (gone.announced(now()), shown(&gone).0),
+        (vec![Effect::WithdrawCleanUp], ClusterState::Leaving)
+    );
     assert_eq!(gone.cleaned_up(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
     let mut gone = synced();
     gone.removed(now());
@@ -257,6 +322,7 @@ impl Supervised {
                     assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
                     self.cleans_up = true;
                 }
+                Effect::WithdrawCleanUp => assert!(self.cleans_up, "{self:?}"),
                 Effect::Forget => {
                     assert!(!self.cleans_up, "{self:?}");
                     assert!(!self.runs && !self.asked && !self.has_place, "nothing is left: {self:?}")
@@ -273,8 +339,10 @@ fn random_look(random: &mut fastrand::Rng) -> Look {
 
 /// Something happens that can happen now.
 fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: Instant) {
-    let effects = match random.u8(0..11) {
+    let effects = match random.u8(0..13) {
         0 => unit.announced(now),
+        11 => unit.repeated(now),
+        12 => unit.announced_elsewhere(now),
         1 if has.asked => {
             (has.asked, has.has_place) = (false, true);
             unit.placed(now)

@@ -56,7 +56,7 @@ mod tests {
         let events: Vec<_> = clusters.events.collect().await;
         let texts = events.into_iter().map(|event| match event {
             Ok(ClusterEvent::Upsert(spec)) => format!("{} {}", spec.name, spec.config.default_namespace),
-            Ok(ClusterEvent::Removed(name)) => format!("-{name}"),
+            Ok(other) => format!("{other:?}"),
             Err(error) => error.to_string(),
         });
         let texts = texts.collect::<Vec<_>>();
