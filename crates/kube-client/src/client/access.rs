@@ -112,10 +112,10 @@ impl Client {
         }
     }
 
-    /// Whether the configuration reaches and verifies the server in the same way as the client.
+    /// Whether the configuration reaches and verifies the server in the same way as the client, as far as that is known.
     #[doc(hidden)]
     pub fn has_server_of(&self, config: &Config) -> bool {
-        self.access.as_ref().is_some_and(|access| access.access.config().has_server_of(config))
+        self.access.as_ref().is_none_or(|access| access.access.config().has_server_of(config))
     }
 
     /// The number of the cluster that the client leads to.

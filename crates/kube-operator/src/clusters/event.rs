@@ -12,7 +12,8 @@ use std::{collections::BTreeMap, fmt};
 pub struct ClusterSpec {
     /// By which it is known.
     pub name: ClusterName,
-    /// How to reach it, and as whom. Clients use the configuration that was announced last.
+    /// How to reach it, and as whom. Clients use the address and the credentials that were announced last. With another default namespace,
+    /// the controllers of the cluster end and start anew; other settings count when the cluster is announced after it was removed.
     pub config: Config,
     /// What the program may select clusters by.
     pub labels: BTreeMap<String, String>,
@@ -72,6 +73,8 @@ pub(crate) type ClusterEvents = BoxStream<'static, Result<ClusterEvent, ClusterE
 #[must_use = "a provider does nothing until a manager has it"]
 pub struct Clusters {
     source: String,
+    /// The collections of the hub that it watches.
+    paths: Vec<String>,
     pub(super) events: ClusterEvents,
 }
 
@@ -92,7 +95,7 @@ impl Clusters {
         source: impl Into<String>,
         events: impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send + 'static,
     ) -> Self {
-        Self { source: source.into(), events: events.boxed() }
+        Self { source: source.into(), paths: Vec::new(), events: events.boxed() }
     }
 
     /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
@@ -110,7 +113,17 @@ impl Clusters {
             ClusterEvent::Upsert(spec) if !selector.matches(&spec.labels) => ClusterEvent::Removed(spec.name),
             other => other,
         };
-        Self { source: self.source, events: self.events.map(move |event| event.map(&matching)).boxed() }
+        Self { events: self.events.map(move |event| event.map(&matching)).boxed(), ..self }
+    }
+
+    pub(super) fn watching(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    /// What of the hub the program has to be allowed to list and watch.
+    pub(crate) fn paths(&self) -> &[String] {
+        &self.paths
     }
 
     /// Where the clusters come from, in words.

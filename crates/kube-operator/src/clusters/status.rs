@@ -58,6 +58,14 @@ impl ClusterState {
     pub(super) const ALL: [Self; 6] =
         [Self::Connecting, Self::Synced, Self::Unreachable, Self::Forbidden, Self::Failed, Self::Leaving];
 
+    /// Says that a cluster has this state now.
+    pub(super) fn log(self, cluster: &ClusterName, reason: Option<&str>) {
+        match reason {
+            Some(reason) => tracing::warn!(%cluster, state = %self, reason, "a cluster cannot be used now"),
+            None => tracing::info!(%cluster, state = %self, "a cluster changes its state"),
+        }
+    }
+
     /// Whether the cluster does not work, and there is a reason.
     pub(super) fn is_failure(self) -> bool {
         matches!(self, Self::Unreachable | Self::Forbidden | Self::Failed)

@@ -9,8 +9,8 @@ const FIRST_LISTS: Duration = Duration::from_secs(30);
 /// How long a watch may fail before the cluster counts as unreachable: servers restart.
 const TOLERATED: Duration = Duration::from_secs(3);
 /// The waits between attempts to connect, and between starts of controllers that ended.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+pub(super) const FIRST_WAIT: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What the supervisor does for a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,6 +217,15 @@ impl Unit {
         if frees_place { vec![Effect::LeavePlace] } else { vec![] }
     }
 
+    /// Its client leads to another cluster now, which its controllers do not show yet.
+    pub(super) fn moved(&mut self, now: Instant) -> Vec<Effect> {
+        if let Phase::Running { synced, .. } = &mut self.phase {
+            *synced = false;
+        }
+        self.settle(now);
+        vec![]
+    }
+
     /// A controller ended with an error although it should run, or could not be made.
     pub(super) fn broke(&mut self, why: String, now: Instant) -> Vec<Effect> {
         self.stop_for(Fault::Failed(why), Then::Retry, now)
@@ -231,6 +240,14 @@ impl Unit {
         self.note(Some(Fault::Failed(why)), now);
         self.settle(now);
         vec![Effect::LeavePlace]
+    }
+
+    /// From now on, what stops has so much time at most.
+    pub(super) fn limit_grace_period(&mut self, limit: Duration, now: Instant) {
+        self.grace_period = self.grace_period.min(limit);
+        if let Phase::Stopping { until, .. } = &mut self.phase {
+            *until = (*until).min(now + self.grace_period);
+        }
     }
 
     /// It was removed.

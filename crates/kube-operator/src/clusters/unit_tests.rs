@@ -206,6 +206,16 @@ async fn another_announcement_of_a_running_cluster_exchanges_credentials_only() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_leads_to_another_cluster_makes_it_connect_until_its_controllers_show_that() {
+    let mut unit = synced();
+    assert_eq!((unit.moved(now()), shown(&unit).0), (vec![], ClusterState::Connecting));
+    unit.looked_at(look(false, None), now());
+    assert_eq!(shown(&unit).0, ClusterState::Connecting);
+    unit.looked_at(look(true, None), now());
+    assert_eq!(shown(&unit).0, ClusterState::Synced);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_controller_that_ends_is_started_again_with_the_others() {
     let mut unit = running();
     assert_eq!(unit.broke("invalid".into(), now()), [Effect::LeavePlace, Effect::Stop]);
@@ -252,6 +262,19 @@ async fn what_does_not_stop_within_the_grace_period_is_aborted() {
     assert_eq!(unit.timer(now()), [Effect::Abort]);
     assert_eq!(unit.timer(now()), [], "once in a grace period");
     assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_of_the_program_there_is_less_time_to_stop_in() {
+    let (mut stopping, mut unit) = (synced(), synced());
+    stopping.removed(now());
+    for unit in [&mut stopping, &mut unit] {
+        unit.limit_grace_period(seconds(5), now());
+        unit.removed(now());
+        assert_eq!(unit.next_timer(), Some(now() + seconds(5)));
+    }
+    unit.limit_grace_period(seconds(50), now());
+    assert_eq!(unit.next_timer(), Some(now() + seconds(5)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -339,7 +362,8 @@ fn random_look(random: &mut fastrand::Rng) -> Look {
 
 /// Something happens that can happen now.
 fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: Instant) {
-    let effects = match random.u8(0..13) {
+    let effects = match random.u8(0..14) {
+        13 => unit.moved(now),
         0 => unit.announced(now),
         11 => unit.repeated(now),
         12 => unit.announced_elsewhere(now),

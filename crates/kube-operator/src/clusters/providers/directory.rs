@@ -64,6 +64,8 @@ struct File {
     content: Content,
     /// The cluster that was announced.
     cluster: Option<ClusterName>,
+    /// Why the content cannot be used. It is tried again: what the kubeconfig names may come later, such as a certificate.
+    unusable: Option<String>,
 }
 
 impl Directory {
@@ -92,7 +94,7 @@ impl Directory {
             self.files.retain(|_, file| file.cluster.is_some()); // the name that one of them wants may be free now
         }
         for (path, content) in present {
-            if self.files.get(&path).is_none_or(|file| file.content != content) {
+            if self.files.get(&path).is_none_or(|file| file.content != content || file.unusable.is_some()) {
                 events.extend(self.changed(path, content).await);
             }
         }
@@ -110,8 +112,13 @@ impl Directory {
         });
         let holder = other.map(|(other, _)| other.display().to_string());
         let problem = content.as_ref().err().cloned();
-        let file = self.files.entry(path.clone()).or_insert(File { content: Ok(Vec::new()), cluster: None });
+        let file = self.files.entry(path.clone()).or_insert(File {
+            content: Ok(Vec::new()),
+            cluster: None,
+            unusable: None,
+        });
         file.content = content;
+        let unusable = file.unusable.take();
         if let Some(problem) = problem {
             return Some(Err(ClusterError::File { path, source: io::Error::other(problem) }));
         }
@@ -128,7 +135,11 @@ impl Directory {
                 file.cluster = Some(name.clone());
                 Some(Ok(ClusterSpec::new(name, config).into()))
             }
-            Err(source) => Some(Err(ClusterError::Kubeconfig { path, source })),
+            Err(source) => {
+                let error = ClusterError::Kubeconfig { path, source };
+                file.unusable = Some(error.to_string());
+                (file.unusable != unusable).then_some(Err(error))
+            }
         }
     }
 }
@@ -241,6 +252,25 @@ mod tests {
         fs::rename(&moved, folder.path()).unwrap();
         fs::remove_file(path("west")).unwrap();
         assert_eq!(read(&mut directory).await, ["-west"]);
+    }
+
+    /// The volume of a certificate may be filled after the program has started.
+    #[tokio::test]
+    async fn a_kubeconfig_whose_files_come_later_is_used_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let mut directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        let files = tempfile::tempdir().unwrap();
+        let certificate = files.path().join("ca.crt");
+        let named = format!("certificate-authority: '{}', server", certificate.display());
+        fs::write(folder.path().join("east.yaml"), kubeconfig("a").replace("server", &named)).unwrap();
+        let missing = read(&mut directory).await;
+        assert!(missing.len() == 1 && missing[0].contains("ca.crt"), "{missing:?}");
+        assert_eq!(read(&mut directory).await, [""; 0], "an error is said once");
+        let text = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        fs::write(&certificate, text).unwrap();
+        assert_eq!(read(&mut directory).await, ["+east https://a:6443/"]);
+        assert_eq!(read(&mut directory).await, [""; 0]);
     }
 
     /// Otherwise an error of a volume would remove clusters, and the program clean up on them.
