@@ -13,12 +13,13 @@ struct Shared {
     hub: Client,
 }
 
-/// Copies the data of each ConfigMap to the hub, by the name of its cluster.
+/// Copies the data of each ConfigMap to the namespace of the hub that is named as its cluster. No namespace has a dot in its name, so no two
+/// maps have one copy.
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<Shared>>) -> Result<Action, kube::Error> {
     let cluster = context.cluster();
-    let copies = Api::<ConfigMap>::default_namespaced(context.hub.clone());
+    let copies = Api::<ConfigMap>::namespaced(context.hub.clone(), cluster.name().name());
     let mut copy = ConfigMap { data: map.data.clone(), ..ConfigMap::default() };
-    copy.metadata.name = Some(format!("{}-{}", cluster.name().name(), map.name_any()));
+    copy.metadata.name = Some(format!("{}.{}", map.namespace().unwrap_or_default(), map.name_any()));
     let params = kube::api::PatchParams::apply("copier").force();
     copies.patch(&copy.name_any(), &params, &kube::api::Patch::Apply(&copy)).await?;
     Ok(Action::await_change())
@@ -52,6 +53,10 @@ kind: Namespace
 metadata: {name: fleet}
 ---
 apiVersion: v1
+kind: Namespace
+metadata: {name: east}
+---
+apiVersion: v1
 kind: Secret
 metadata: {name: east, namespace: fleet, labels: {example.com/fleet: prod}}
 stringData:
@@ -69,8 +74,8 @@ stringData:
     let manager = manager(client("hub")).cluster_options(options);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = tokio::spawn(manager.run_until(async { stopped.await.unwrap_or_default() }));
-    let copies = Api::<ConfigMap>::default_namespaced(client("hub"));
-    while copies.get_opt("east-a").await.unwrap().is_none() {
+    let copies = Api::<ConfigMap>::namespaced(client("hub"), "east");
+    while copies.get_opt("default.a").await.unwrap().is_none() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     stop.send(()).unwrap();

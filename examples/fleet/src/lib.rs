@@ -1,7 +1,8 @@
 //! A kind of the hub, [`Notice`], that is rendered as a ConfigMap in each cluster whose name or labels it selects, with a status for each.
 //!
 //! Two controllers: one of the hub for Notices, which writes to the members, and one on each member for the ConfigMaps, which only says
-//! that one of them has changed. So a ConfigMap that somebody edits or deletes is written again.
+//! that one of them has changed: one that somebody edits is written again at once. A reconciler is not told of a deleted object, so each
+//! notice is reconciled every five minutes too.
 
 use futures::{channel::mpsc, future::join_all};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -64,6 +65,9 @@ pub enum NoticeError {
     /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] kube::Error),
+    /// A deleted notice may be in a cluster that is not announced yet.
+    #[error("not all clusters are known yet")]
+    Unknown,
     /// A deleted notice is still in a cluster.
     #[error("the notice is still in {0}")]
     Left(String),
@@ -72,6 +76,8 @@ pub enum NoticeError {
 /// The ConfigMaps of notices have it, with the name of the notice, and their annotation of the same key has namespace and name.
 const NOTICE: &str = "example.com/notice";
 const MANAGER: &str = "notices.example.com";
+/// When a notice that is written everywhere is looked at again.
+const AGAIN: Duration = Duration::from_secs(300);
 /// How long a cluster may take for one notice.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -140,7 +146,7 @@ impl Hub {
             api.patch_status(&notice.name_any(), &PatchParams::default(), &patch).await?;
         }
         // When a cluster becomes usable, all notices are reconciled.
-        Ok(if all_written { Action::await_change() } else { Action::requeue(Duration::from_secs(30)) })
+        Ok(Action::requeue(if all_written { AGAIN } else { Duration::from_secs(30) }))
     }
 
     /// Whether a cluster has the notice now; `None` if it should not have it, and has not.
@@ -158,6 +164,9 @@ impl Hub {
 
     /// Deletes the ConfigMaps of a deleted notice. A cluster that cannot be reached holds it, until it is back or leaves the fleet.
     async fn clean_up(&self, notice: &Notice) -> Result<Action, NoticeError> {
+        if !self.fleet.providers_have_synced() {
+            return Err(NoticeError::Unknown); // when they have, all notices are reconciled
+        }
         let deleted = self.names().into_iter().map(|name| async move {
             let cluster = self.fleet.cluster(&name).map_err(|error| error.to_string())?;
             delete_from(&cluster, notice).await.map_err(|error| format!("{name}: {error}"))
@@ -223,8 +232,9 @@ fn rendered(notice: &Notice) -> ConfigMap {
     }
 }
 
+/// A namespace has no dot in its name, so no two notices have one ConfigMap.
 fn map_name(notice: &Notice) -> String {
-    format!("notice-{}-{}", notice.namespace().unwrap_or_default(), notice.name_any())
+    format!("notice-{}.{}", notice.namespace().unwrap_or_default(), notice.name_any())
 }
 
 fn owner(notice: &Notice) -> String {

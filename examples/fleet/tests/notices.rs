@@ -4,17 +4,25 @@
 
 use fleet::{Notice, NoticeSpec, Written, manager};
 use k8s_openapi::{
-    api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    api::core::v1::{ConfigMap, Namespace},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
     Api, Client, Config, CustomResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams},
-    operator::clusters::{ClusterEvent, ClusterName, ClusterOptions, ClusterSpec, Clusters},
+    operator::{
+        clusters::{ClusterEvent, ClusterName, ClusterOptions, ClusterSpec, Clusters},
+        manager::ManagerError,
+    },
 };
-use kube_testserver::TestFleet;
+use kube_testserver::{Fault, Match, TestFleet};
 use serde_json::json;
 use std::time::Duration;
-use tokio::{sync::oneshot, time::sleep};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::sleep,
+};
 
 fn client(servers: &TestFleet, name: &str) -> Client {
     Client::new(servers.server(name).unwrap(), "default")
@@ -32,15 +40,22 @@ fn written(name: &str) -> Written {
 /// The text of the notice `hello` in a cluster.
 async fn text(servers: &TestFleet, name: &str) -> Option<String> {
     let maps = Api::<ConfigMap>::default_namespaced(client(servers, name));
-    maps.get_opt("notice-default-hello").await.unwrap()?.data?.remove("text")
+    maps.get_opt("notice-default.hello").await.unwrap()?.data?.remove("text")
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_notice_is_in_all_clusters_that_it_selects() {
-    let servers = TestFleet::new(["hub", "east", "west", "north"]);
-    let hub = client(&servers, "hub");
+struct Started {
+    notices: Api<Notice>,
+    sender: mpsc::Sender<ClusterEvent>,
+    stop: oneshot::Sender<()>,
+    running: JoinHandle<Result<(), ManagerError>>,
+}
+
+/// The program, with the kind on its hub.
+async fn start(servers: &TestFleet) -> Started {
+    let hub = client(servers, "hub");
     let definitions: Api<CustomResourceDefinition> = Api::all(hub.clone());
-    definitions.create(&PostParams::default(), &Notice::crd()).await.unwrap();
+    let apply = PatchParams::apply("test");
+    definitions.patch(Notice::crd_name(), &apply, &Patch::Apply(Notice::crd())).await.unwrap();
     let notices: Api<Notice> = Api::default_namespaced(hub.clone());
     let (sender, clusters) = Clusters::channel();
     let transport = servers.clone();
@@ -49,11 +64,23 @@ async fn a_notice_is_in_all_clusters_that_it_selects() {
     let manager = manager(hub).clusters(clusters).cluster_options(options);
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(manager.run_until(async { stopped.await.unwrap_or_default() }));
+    Started { notices, sender, stop, running }
+}
+
+fn notice(region: &str) -> Notice {
+    let clusters = [("region".to_owned(), region.to_owned())].into();
+    Notice::new("hello", NoticeSpec { clusters, text: "hi".into() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_is_in_all_clusters_that_it_selects() {
+    let servers = TestFleet::new(["hub", "east", "west", "north"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
     for (name, region) in [("east", "eu"), ("west", "us")] {
         sender.send(cluster(name, region)).await.unwrap();
     }
-    let spec = NoticeSpec { clusters: [("region".to_owned(), "eu".to_owned())].into(), text: "hi".into() };
-    notices.create(&PostParams::default(), &Notice::new("hello", spec)).await.unwrap();
+    sender.send(ClusterEvent::InitDone).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
     sleep(Duration::from_secs(10)).await;
     let status = async || notices.get("hello").await.unwrap().status.unwrap().clusters;
     assert_eq!((text(&servers, "east").await.as_deref(), text(&servers, "west").await), (Some("hi"), None));
@@ -62,7 +89,7 @@ async fn a_notice_is_in_all_clusters_that_it_selects() {
     // A cluster joins; somebody deletes a copy; the notice changes.
     sender.send(cluster("north", "eu")).await.unwrap();
     let copies = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
-    copies.delete("notice-default-hello", &DeleteParams::default()).await.unwrap();
+    copies.delete("notice-default.hello", &DeleteParams::default()).await.unwrap();
     sleep(Duration::from_secs(60)).await;
     assert_eq!(status().await, [written("east"), written("north")]);
     let patch = Patch::Merge(json!({ "spec": { "text": "bye", "clusters": { "region": null } } }));
@@ -86,6 +113,124 @@ async fn a_notice_is_in_all_clusters_that_it_selects() {
         (text(&servers, "west").await, notices.get_opt("hello").await.unwrap().is_none()),
         (None, true)
     );
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// A cluster that is not there yet is not one that is gone.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_notice_stays_until_all_clusters_are_known() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    sender.send(cluster("east", "eu")).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("hi"));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+    notices.delete("hello", &DeleteParams::default()).await.unwrap();
+
+    let Started { sender, stop, running, .. } = start(&servers).await;
+    sleep(Duration::from_secs(60)).await;
+    assert!(notices.get_opt("hello").await.unwrap().is_some(), "no cluster is announced yet");
+    sender.send(cluster("east", "eu")).await.unwrap();
+    sender.send(ClusterEvent::InitDone).await.unwrap();
+    sleep(Duration::from_secs(10)).await;
+    let (text, notice) = (text(&servers, "east").await, notices.get_opt("hello").await.unwrap());
+    assert_eq!((text, notice.is_none()), (None, true));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_somebody_deletes_is_written_again() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    sender.send(cluster("east", "eu")).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let copies = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
+    copies.delete("notice-default.hello", &DeleteParams::default()).await.unwrap();
+    sleep(Duration::from_secs(301)).await;
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("hi"));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_notice_follows_the_labels_of_clusters() {
+    let servers = TestFleet::new(["hub", "east", "west"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    for (name, region) in [("east", "eu"), ("west", "us")] {
+        sender.send(cluster(name, region)).await.unwrap();
+    }
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    for (name, region) in [("east", "us"), ("west", "eu")] {
+        sender.send(cluster(name, region)).await.unwrap();
+    }
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!((text(&servers, "east").await, text(&servers, "west").await.as_deref()), (None, Some("hi")));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// Otherwise an outage of one is load on all others.
+#[tokio::test(start_paused = true)]
+async fn while_a_cluster_is_away_the_status_of_a_notice_is_not_written_again() {
+    let servers = TestFleet::new(["hub", "east", "west"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    for name in ["east", "west"] {
+        sender.send(cluster(name, "eu")).await.unwrap();
+    }
+    servers.server("east").unwrap().fault(Match::patch::<ConfigMap>(), Fault::Delay(Duration::from_secs(2)));
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    servers.remove("west");
+    sleep(Duration::from_secs(60)).await;
+    let version = async || notices.get("hello").await.unwrap().metadata.resource_version;
+    let before = version().await;
+    sleep(Duration::from_secs(120)).await;
+    assert_eq!(version().await, before);
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// A cluster that is made anew has its name and nothing else.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_made_anew_gets_the_notices() {
+    let servers = TestFleet::new(["hub", "east", "new"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    sender.send(cluster("east", "eu")).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let config = Config::new("https://new".parse().unwrap());
+    let anew = ClusterSpec::new(ClusterName::new("east").unwrap(), config).label("region", "eu");
+    sender.send(anew.into()).await.unwrap();
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(text(&servers, "new").await.as_deref(), Some("hi"));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn notices_of_two_namespaces_have_two_copies() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let Started { sender, stop, running, .. } = start(&servers).await;
+    sender.send(cluster("east", "eu")).await.unwrap();
+    let hub = client(&servers, "hub");
+    for (namespace, name) in [("a-b", "c"), ("a", "b-c")] {
+        let mut of_notices = Namespace::default();
+        of_notices.metadata.name = Some(namespace.into());
+        Api::all(hub.clone()).create(&PostParams::default(), &of_notices).await.unwrap();
+        let spec = NoticeSpec { clusters: [].into(), text: namespace.into() };
+        let notices = Api::<Notice>::namespaced(hub.clone(), namespace);
+        notices.create(&PostParams::default(), &Notice::new(name, spec)).await.unwrap();
+    }
+    sleep(Duration::from_secs(60)).await;
+    let copies = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
+    for (name, text) in [("notice-a-b.c", "a-b"), ("notice-a.b-c", "a")] {
+        assert_eq!(copies.get(name).await.unwrap().data.unwrap()["text"], text);
+    }
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 }

@@ -112,6 +112,12 @@ impl Client {
         }
     }
 
+    /// Whether the configuration reaches and verifies the server in the same way as the client, as far as that is known.
+    #[doc(hidden)]
+    pub fn has_server_of(&self, config: &Config) -> bool {
+        self.access.as_ref().is_none_or(|access| access.access.config().has_server_of(config))
+    }
+
     /// The number of the cluster that the client leads to.
     pub(super) fn cluster_number(&self) -> u64 {
         self.access.as_ref().map_or(0, |access| access.access.cluster_number())

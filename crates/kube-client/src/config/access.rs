@@ -53,7 +53,8 @@ impl Config {
     }
 
     /// Whether both send requests to the same place as the same user.
-    pub(crate) fn has_access_of(&self, other: &Self) -> bool {
+    #[doc(hidden)]
+    pub fn has_access_of(&self, other: &Self) -> bool {
         let user = |user: &AuthInfo| {
             let AuthInfo { impersonate, impersonate_uid, impersonate_groups, impersonate_user_extra, .. } =
                 user.clone();

@@ -43,6 +43,7 @@ impl Claims {
         match event {
             ClusterEvent::Upsert(spec) => self.upsert(source, spec),
             ClusterEvent::Removed(name) => Ok(self.remove(source, name)),
+            ClusterEvent::InitDone => Ok(Vec::new()),
         }
     }
 

@@ -26,7 +26,7 @@ impl Cluster {
         &self.0.name
     }
 
-    /// Its client. The same for as long as the cluster is in the fleet, also when its credentials change.
+    /// Its client. The same for as long as the cluster is in the fleet with this default namespace, also when its credentials change.
     #[must_use]
     pub fn client(&self) -> Client {
         self.0.client.clone()

@@ -12,7 +12,8 @@ use std::{collections::BTreeMap, fmt};
 pub struct ClusterSpec {
     /// By which it is known.
     pub name: ClusterName,
-    /// How to reach it, and as whom. Clients use the configuration that was announced last.
+    /// How to reach it, and as whom. Clients use the address and the credentials that were announced last. With another default namespace,
+    /// the controllers of the cluster end and start anew; other settings count when the cluster is announced after it was removed.
     pub config: Config,
     /// What the program may select clusters by.
     pub labels: BTreeMap<String, String>,
@@ -32,15 +33,28 @@ impl ClusterSpec {
         self.labels.insert(key.into(), value.into());
         self
     }
+
+    /// Whether clients of both send the same requests to the same place as the same user.
+    pub(super) fn is_reached_as(&self, other: &Self) -> bool {
+        let (one, other) = (&self.config, &other.config);
+        one.has_access_of(other)
+            && one.default_namespace == other.default_namespace
+            && one.headers == other.headers
+    }
 }
 
 /// What a provider says of a cluster.
 #[derive(Clone, Debug)]
 pub enum ClusterEvent {
-    /// There is a cluster, or its configuration or labels have changed. The same again changes nothing.
+    /// There is a cluster, or its configuration or labels have changed. The same again changes nothing: an attempt to connect goes on, and
+    /// the next one is not earlier.
     Upsert(Box<ClusterSpec>),
     /// It belongs to the fleet no more.
     Removed(ClusterName),
+    /// The provider has announced all clusters that there were at its start: see
+    /// [`Fleet::providers_have_synced`](super::Fleet::providers_have_synced). Those of this crate say so; a stream or a channel of the
+    /// program has to, or to end.
+    InitDone,
 }
 
 impl From<ClusterSpec> for ClusterEvent {
@@ -59,6 +73,8 @@ pub(crate) type ClusterEvents = BoxStream<'static, Result<ClusterEvent, ClusterE
 #[must_use = "a provider does nothing until a manager has it"]
 pub struct Clusters {
     source: String,
+    /// The collections of the hub that it watches.
+    paths: Vec<String>,
     pub(super) events: ClusterEvents,
 }
 
@@ -79,7 +95,7 @@ impl Clusters {
         source: impl Into<String>,
         events: impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send + 'static,
     ) -> Self {
-        Self { source: source.into(), events: events.boxed() }
+        Self { source: source.into(), paths: Vec::new(), events: events.boxed() }
     }
 
     /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
@@ -97,7 +113,17 @@ impl Clusters {
             ClusterEvent::Upsert(spec) if !selector.matches(&spec.labels) => ClusterEvent::Removed(spec.name),
             other => other,
         };
-        Self { source: self.source, events: self.events.map(move |event| event.map(&matching)).boxed() }
+        Self { events: self.events.map(move |event| event.map(&matching)).boxed(), ..self }
+    }
+
+    pub(super) fn watching(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    /// What of the hub the program has to be allowed to list and watch.
+    pub(crate) fn paths(&self) -> &[String] {
+        &self.paths
     }
 
     /// Where the clusters come from, in words.

@@ -7,7 +7,14 @@ use super::{
 };
 use futures::{Stream, stream};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 use tokio::{sync::watch, time::Instant};
 
 /// The clusters that a program has now, and how they are: for reconcilers of the hub, for a status, for tests. Clones are the same.
@@ -18,11 +25,15 @@ pub struct Fleet(Arc<Shared>);
 struct Shared {
     clusters: Mutex<BTreeMap<ClusterName, Entry>>,
     changed: watch::Sender<()>,
+    /// How many providers have not announced yet what they have.
+    unsynced: AtomicUsize,
 }
 
 struct Entry {
     /// Once a client was made.
     cluster: Option<Cluster>,
+    /// Those that it had when it was shown.
+    labels: Option<Arc<BTreeMap<String, String>>>,
     state: ClusterState,
     since: Instant,
     reason: Option<String>,
@@ -70,8 +81,18 @@ impl Fleet {
         self.0.clusters.lock().get(name).map(|entry| entry.status(name, Instant::now()))
     }
 
-    /// An item whenever a cluster comes, leaves or changes its state; several changes may be one item. For a controller of the hub that has
-    /// to look at its objects again then, by [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
+    /// Whether all providers have announced the clusters that they have at the start, as `HasSynced` of an informer: until then, a cluster
+    /// that is not here may be one that is not here *yet*. To be asked before what was written to clusters counts as gone, say where the
+    /// last finalizer of an object is taken off. [`changes`](Self::changes) has an item when it becomes true.
+    ///
+    /// `false` for as long as a provider cannot be read; a cluster that cannot be used, and so is not announced, is not waited for.
+    #[must_use]
+    pub fn providers_have_synced(&self) -> bool {
+        self.0.unsynced.load(Ordering::Acquire) == 0
+    }
+
+    /// An item whenever a cluster comes, leaves, changes its state or its labels, or all providers have announced what they have; several
+    /// changes may be one item. For a controller of the hub that has to look at its objects again then, by [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         stream::unfold(self.0.changed.subscribe(), |mut changed| async move {
             changed.changed().await.ok()?;
@@ -87,15 +108,27 @@ impl Fleet {
         (state, since, reason): (ClusterState, Instant, Option<&str>),
     ) -> bool {
         let mut entries = self.0.clusters.lock();
-        let before = entries.get(name).map(|entry| entry.state);
-        let entry = Entry { cluster: cluster.cloned(), state, since, reason: reason.map(str::to_owned) };
-        entries.insert(name.clone(), entry);
+        let labels = cluster.map(Cluster::labels);
+        let (cluster, reason) = (cluster.cloned(), reason.map(str::to_owned));
+        let before =
+            entries.insert(name.clone(), Entry { cluster, labels: labels.clone(), state, since, reason });
         drop(entries);
-        let is_change = before != Some(state);
-        if is_change {
+        let is_change = before.as_ref().is_none_or(|before| before.state != state);
+        if is_change || before.is_some_and(|before| before.labels != labels) {
             self.0.changed.send_replace(());
         }
         is_change
+    }
+
+    /// There is one more provider.
+    pub(crate) fn expect_provider(&self) {
+        self.0.unsynced.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// One of the providers has announced what it has.
+    pub(super) fn provider_has_synced(&self) {
+        self.0.unsynced.fetch_sub(1, Ordering::AcqRel);
+        self.0.changed.send_replace(());
     }
 
     pub(super) fn forget(&self, name: &ClusterName) {

@@ -25,6 +25,24 @@ impl Identities {
         name
     }
 
+    /// The cluster of this name has answered, with its uid if that may be read. Returns whether it may be another one than before.
+    ///
+    /// # Errors
+    /// As [`claim`](Self::claim).
+    pub(super) fn answered(&mut self, name: &ClusterName, uid: Option<String>) -> Result<bool, ClusterError> {
+        let before = self.uid_of(name);
+        match uid {
+            Some(uid) => self.claim(name, uid)?,
+            None => self.forget(name), // the old one may have another name now
+        }
+        Ok(before.is_none() || before != self.uid_of(name))
+    }
+
+    /// The cluster of this name, as far as it is known.
+    pub(super) fn uid_of(&self, name: &ClusterName) -> Option<String> {
+        self.uids.get(name).cloned()
+    }
+
     /// The cluster of this name has said who it is.
     ///
     /// # Errors
@@ -100,6 +118,21 @@ mod tests {
             identities.forget(&name(text));
         }
         assert!(identities.uids.is_empty() && identities.names.is_empty() && identities.twins.is_empty());
+    }
+
+    #[test]
+    fn a_name_whose_cluster_may_not_say_who_it_is_has_none() {
+        let mut identities = Identities::default();
+        let mut answered = |text: &str, uid: Option<&str>| {
+            identities.answered(&name(text), uid.map(str::to_owned)).map_err(|error| error.to_string())
+        };
+        assert_eq!(answered("a", Some("1")), Ok(true));
+        assert_eq!(answered("a", Some("1")), Ok(false));
+        assert_eq!(answered("a", Some("2")), Ok(true));
+        assert_eq!(answered("a", None), Ok(true));
+        assert_eq!(answered("b", Some("2")), Ok(true), "the old cluster of a is free");
+        assert_eq!(answered("a", None), Ok(true), "nothing is known");
+        answered("a", Some("2")).unwrap_err();
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use super::{
     cluster::Cluster,
+    error::ClusterError,
     event::ClusterSpec,
-    unit::{Look, Unit},
+    unit::{Effect, Look, Unit},
     work::{MakeWork, Work, WorkResult},
 };
 use futures::{
@@ -14,6 +15,7 @@ use kube_client::{Client, error::ErrorChain};
 use kube_core::panic::panic_message;
 use kube_runtime::controller::WorkerLane;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// One cluster.
@@ -27,9 +29,15 @@ pub(super) struct Member {
     /// The attempt to connect whose result counts.
     pub(super) attempt: u64,
     pub(super) connecting: Option<TaskHandle>,
-    pub(super) cleaning_up: Option<TaskHandle>,
-    /// Whether its credentials are being exchanged.
+    pub(super) cleaning_up: Option<CleaningUp>,
+    /// Its client leads to the cluster of another name, or to the hub.
+    is_refused: bool,
+    /// It is to have another client.
+    is_renewed: bool,
+    /// Whether its configuration is being exchanged.
     pub(super) exchange: Exchange,
+    /// What it is being exchanged for leads to another cluster.
+    pub(super) has_moved: bool,
 }
 
 /// One exchange runs at a time, so that the newest credentials are the last.
@@ -37,6 +45,8 @@ pub(super) struct Member {
 pub(super) enum Exchange {
     #[default]
     None,
+    /// Another address was announced: who is there? Another announcement aborts this.
+    Asking,
     Running,
     /// Others were announced meanwhile.
     RunningAndWanted,
@@ -52,13 +62,74 @@ impl Member {
             attempt: 0,
             connecting: None,
             cleaning_up: None,
+            is_refused: false,
+            is_renewed: false,
             exchange: Exchange::None,
+            has_moved: false,
         }
     }
 
     /// Whether it is in this life of the cluster.
     pub(super) fn is_of(&self, cluster: &Cluster) -> bool {
         self.cluster.as_ref().is_some_and(|present| present.is(cluster))
+    }
+
+    /// It was announced again.
+    pub(super) fn announced(&mut self, spec: ClusterSpec, now: Instant) -> Vec<Effect> {
+        let is_leaving = self.unit.is_leaving();
+        let is_elsewhere = match &self.cluster {
+            Some(cluster) if is_leaving => !cluster.client().has_server_of(&spec.config),
+            Some(cluster) => {
+                cluster.set_labels(spec.labels.clone());
+                false
+            }
+            None => false,
+        };
+        let before = std::mem::replace(&mut self.spec, spec);
+        if self.spec.config.default_namespace != before.config.default_namespace && !is_leaving {
+            return self.renew("its default namespace is another one now", now);
+        }
+        match self.spec.is_reached_as(&before) {
+            true if self.exchange == Exchange::Asking => Vec::new(),
+            true => self.unit.repeated(now),
+            false if is_elsewhere => self.unit.announced_elsewhere(now),
+            false => self.unit.announced(now),
+        }
+    }
+
+    /// A controller has ended.
+    pub(super) fn ended(&mut self, result: Result<(), String>, now: Instant) -> Vec<Effect> {
+        if let Some(running) = &mut self.running {
+            running.left -= 1;
+        }
+        match result {
+            Err(why) if self.unit.runs() => self.unit.broke(why, now),
+            Ok(()) if self.unit.runs() => {
+                self.unit.broke("a controller ended although it should run".into(), now)
+            }
+            _ if self.has_stopped() => self.stopped(now),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The end of an exchange.
+    pub(super) fn exchanged(&mut self, result: Result<(), String>, now: Instant) -> Vec<Effect> {
+        let again = std::mem::take(&mut self.exchange) == Exchange::RunningAndWanted;
+        let has_moved = std::mem::take(&mut self.has_moved);
+        let mut effects = match result {
+            Ok(()) if has_moved => self.unit.moved(now),
+            Ok(()) => Vec::new(),
+            Err(error) if has_moved => self.unit.broke(error, now), // its identity is that of the new one
+            Err(error) => {
+                let cluster = &self.spec.name;
+                tracing::error!(%cluster, error, "the announced credentials cannot be used; it keeps those that it has");
+                Vec::new()
+            }
+        };
+        if again {
+            effects.extend(self.unit.announced(now));
+        }
+        effects
     }
 
     /// It has said who it is.
@@ -81,10 +152,57 @@ impl Member {
         self.running.as_ref().is_none_or(|running| running.left == 0)
     }
 
+    /// The cluster that it leads to is that of another name, or the hub.
+    pub(super) fn refused(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
+        if self.cleaning_up.is_some() {
+            self.forget();
+            return self.unit.cleaned_up(now);
+        }
+        self.is_refused = true;
+        if self.has_stopped() {
+            self.forget();
+        }
+        self.unit.refused(error.to_string(), now)
+    }
+
+    /// It starts anew with a client of its own, although it is the same cluster.
+    fn renew(&mut self, why: &str, now: Instant) -> Vec<Effect> {
+        if self.unit.runs() {
+            self.is_renewed = true;
+            return self.unit.broke(why.to_owned(), now);
+        }
+        match self.has_stopped() {
+            true => self.cluster = None,
+            false => self.is_renewed = true,
+        }
+        self.unit.announced(now)
+    }
+
+    /// What has not begun to clean up does not begin.
+    pub(super) fn withdraw_clean_up(&self) {
+        self.cleaning_up.iter().for_each(|cleaning_up| cleaning_up.withdrawn.cancel());
+    }
+
+    /// Its controllers have stopped. What leads to a cluster that is not its own is dropped, so that the program does not clean up there.
+    pub(super) fn stopped(&mut self, now: Instant) -> Vec<Effect> {
+        if self.is_refused || (self.is_renewed && !self.unit.is_leaving()) {
+            self.forget();
+        }
+        self.unit.stopped(now)
+    }
+
     pub(super) fn forget(&mut self) {
         (self.cluster, self.running, self.connecting) = (None, None, None);
-        (self.exchange, self.cleaning_up) = (Exchange::None, None);
+        (self.exchange, self.has_moved) = (Exchange::None, false);
+        (self.cleaning_up, self.is_refused, self.is_renewed) = (None, false, false);
     }
+}
+
+/// What cleans up on it.
+pub(super) struct CleaningUp {
+    pub(super) _task: TaskHandle,
+    /// Cancelled, it does not begin if it has not.
+    pub(super) withdrawn: CancellationToken,
 }
 
 /// A task of the supervisor that is aborted with this.

@@ -31,16 +31,16 @@
 //! stream. A manager may have several. A name belongs to the provider that announces it first.
 //!
 //! **A cluster alone.** A cluster starts, fails, waits and ends without any other one, or the manager's start or readiness, waiting for it.
-//! [`Fleet`] tells how each is. One that does not answer is tried again after 1 s, later after up to a minute; once its controllers run,
+//! [`Fleet`] tells how each is, and whether all are announced that there are. One that does not answer is tried again after 1 s, later after up to a minute; once its controllers run,
 //! their watches retry as those of any controller.
 //!
-//! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address resumes too if it is the same
-//! cluster, by the uid of its namespace `kube-system`, and lists everything anew otherwise. A removed cluster stops its reconciles within
+//! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address is used once the cluster there
+//! says who it is, by the uid of its namespace `kube-system`; the same one resumes, and another one lists everything anew. A removed cluster stops its reconciles within
 //! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there, unless
 //! [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
 //!
 //! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
-//! worker time.
+//! worker time. Half of them are for clusters that have none, so that fewer hanging clusters than that stop no other.
 //!
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
 //! cluster has failed that fails for longest.
@@ -50,7 +50,7 @@
 //! The Leases are those of the replicas, however many clusters there are.
 
 // In the order in which data passes:
-// - `name`, `event`, `error`: what `providers` emit. `claims`: whose a name is. `identities`: whose a cluster is.
+// - `name`, `event`, `error`: what `providers` emit, and `sources` read. `claims`: whose a name is. `identities`: whose a cluster is.
 // - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it.
 // - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show
 //   all.
@@ -67,6 +67,7 @@ mod name;
 mod options;
 mod places;
 mod providers;
+mod sources;
 mod status;
 mod supervisor;
 mod tasks;
@@ -82,6 +83,7 @@ pub use options::ClusterOptions;
 pub use providers::SecretClusters;
 pub use status::{ClusterNotReady, ClusterState, ClusterStatus};
 
+pub(crate) use options::LONGEST;
 pub(crate) use supervisor::{FleetRun, supervise};
 pub(crate) use tasks::fault_of_class;
 pub(crate) use unit::{Fault, Look};

@@ -5,6 +5,9 @@ use std::{fmt, sync::Arc, time::Duration};
 
 type Connect = dyn Fn(&Config) -> kube_client::Result<Client> + Send + Sync;
 
+/// `Instant + Duration` panics on overflow, and `Duration::MAX` means "never".
+pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
 /// How a fleet starts, works and stops.
 #[derive(Clone)]
 #[must_use]
@@ -41,6 +44,9 @@ impl ClusterOptions {
     }
 
     /// How many reconciles run at once on all clusters together; 0 means no limit. Default: 64.
+    ///
+    /// A cluster gets a second one only while more than half of them are free, so that clusters in which every request hangs leave some to
+    /// the others: by default, fewer than 32 of them do.
     pub fn concurrency(self, reconciles: u16) -> Self {
         Self { concurrency: reconciles, ..self }
     }
@@ -51,9 +57,9 @@ impl ClusterOptions {
     }
 
     /// How long the reconciles of a removed cluster may go on before they are aborted, and then what
-    /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does. Default: 20 s.
+    /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does. `Duration::MAX` means no limit. Default: 20 s.
     pub fn grace_period(self, period: Duration) -> Self {
-        Self { grace_period: period, ..self }
+        Self { grace_period: period.min(LONGEST), ..self }
     }
 
     /// How long the program may clean up on a removed cluster.
@@ -88,5 +94,23 @@ impl fmt::Debug for ClusterOptions {
             .field("concurrency_per_cluster", &self.concurrency_per_cluster)
             .field("grace_period", &self.grace_period)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clusters::unit::Unit;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_without_a_limit_of_its_grace_period_can_leave() {
+        let period = ClusterOptions::new().grace_period(Duration::MAX).grace_period;
+        let now = Instant::now();
+        let (mut unit, _) = Unit::new(period, now);
+        unit.placed(now);
+        unit.connected(Ok(()), now);
+        unit.removed(now);
+        assert!(unit.next_timer().is_some_and(|due| due > now + Duration::from_secs(365 * 24 * 60 * 60)));
     }
 }

@@ -40,7 +40,8 @@ pub struct ClusterStatus {
     pub reason: Option<String>,
 }
 
-/// A cluster that is asked for is not [`Synced`](ClusterState::Synced). `{}` says what it is instead, since when and why.
+/// A cluster that is asked for is not [`Synced`](ClusterState::Synced). `{}` says what it is instead and why. It does not say for how long:
+/// a text that changes each second would be a write each second where it is in a status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterNotReady {
@@ -48,7 +49,7 @@ pub enum ClusterNotReady {
     #[error("there is no cluster {0}")]
     Unknown(ClusterName),
     /// It cannot be used now.
-    #[error("cluster {} is {} for {} s{}", .0.name, .0.state, .0.since.as_secs(), Reason(.0.reason.as_deref()))]
+    #[error("cluster {} is {}{}", .0.name, .0.state, Reason(.0.reason.as_deref()))]
     State(ClusterStatus),
 }
 
@@ -56,6 +57,14 @@ impl ClusterState {
     /// All states.
     pub(super) const ALL: [Self; 6] =
         [Self::Connecting, Self::Synced, Self::Unreachable, Self::Forbidden, Self::Failed, Self::Leaving];
+
+    /// Says that a cluster has this state now.
+    pub(super) fn log(self, cluster: &ClusterName, reason: Option<&str>) {
+        match reason {
+            Some(reason) => tracing::warn!(%cluster, state = %self, reason, "a cluster cannot be used now"),
+            None => tracing::info!(%cluster, state = %self, "a cluster changes its state"),
+        }
+    }
 
     /// Whether the cluster does not work, and there is a reason.
     pub(super) fn is_failure(self) -> bool {
@@ -131,6 +140,17 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// In a status that is compared and written, another text is another write, and that another event.
+    #[test]
+    fn the_text_of_a_cluster_that_cannot_be_used_stays_while_it_does_not_change() {
+        let text = |seconds| {
+            let (name, since) = (ClusterName::new("west").unwrap(), Duration::from_secs(seconds));
+            let (state, reason) = (ClusterState::Unreachable, Some("refused".to_owned()));
+            ClusterNotReady::State(ClusterStatus { name, state, since, reason }).to_string()
+        };
+        assert_eq!((text(37), text(38)), (text(38), "cluster west is unreachable: refused".to_owned()));
+    }
 
     #[test]
     fn a_condition_says_how_the_cluster_is_and_why() {

@@ -2,37 +2,32 @@
 //! cluster is a task of its own, so that no cluster waits for another.
 
 use super::{
-    claims::{Change, Claimed, Claims},
+    claims::Change,
     cluster::Cluster,
     error::ClusterError,
-    event::{ClusterEvent, ClusterEvents, ClusterSpec, Clusters},
+    event::{ClusterSpec, Clusters},
     fleet::Fleet,
     identities::Identities,
-    member::{Exchange, Member, Running, TaskHandle},
+    member::{CleaningUp, Exchange, Member, Running, TaskHandle},
     metrics::{FleetMetrics, Summary},
     name::ClusterName,
-    options::ClusterOptions,
+    options::{ClusterOptions, LONGEST},
     places::Places,
-    status::ClusterState,
-    tasks::{Identified, connect, exchange, identify},
+    sources::Sources,
+    tasks::{Identified, ask, clean_up_old, connect, exchange, identify},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, MakeWork},
 };
-use futures::{
-    FutureExt, StreamExt,
-    stream::{SelectAll, select_all},
-};
+use futures::FutureExt;
 use kube_client::Client;
-use kube_core::panic::panic_message;
 use kube_runtime::controller::Workers;
 use std::{
     collections::{BTreeMap, VecDeque},
-    panic::AssertUnwindSafe,
     time::Duration,
 };
 use tokio::{
     task::JoinSet,
-    time::{Instant, MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -47,69 +42,57 @@ pub(crate) struct FleetRun {
     pub(crate) clean_up: Option<CleanUp>,
     pub(crate) options: ClusterOptions,
     pub(crate) fleet: Fleet,
+    /// How long the clusters may take to stop at the end of the program.
+    pub(crate) stop_limit: Duration,
 }
 
 /// Runs until the token is cancelled, and then stops all clusters. Returns when their controllers have ended.
 pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
-    let FleetRun { hub, providers, make, clean_up, options, fleet } = run;
-    let sources = providers.iter().map(|provider| provider.source().to_owned()).collect();
-    let mut events = all_events(providers);
+    let FleetRun { hub, providers, make, clean_up, options, fleet, stop_limit } = run;
+    let mut sources = Sources::new(providers, fleet.clone());
     let mut supervisor = Supervisor {
         places: Places::new(options.start_concurrency),
-        workers: Workers::new(options.concurrency, options.concurrency_per_cluster),
+        workers: Workers::new(options.concurrency, options.concurrency_per_cluster)
+            .with_reserve(options.concurrency / 2),
         options,
         make,
         clean_up,
         fleet,
-        sources,
-        claims: Claims::default(),
         identities: Identities::default(),
         members: BTreeMap::new(),
         tasks: JoinSet::new(),
         attempts: 0,
         metrics: FleetMetrics::new(),
+        is_late: false,
     };
     let mut hub = Box::pin(identify(hub)).fuse();
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut stopping = false;
-    while !(stopping && supervisor.members.is_empty()) {
+    let mut stopping = None;
+    while !(stopping.is_some() && supervisor.members.is_empty()) {
         tokio::select! {
-            () = stop.cancelled(), if !stopping => {
-                stopping = true;
-                events = SelectAll::new();
-                supervisor.stop_all();
+            () = stop.cancelled(), if stopping.is_none() => {
+                stopping = Some(Instant::now() + stop_limit.min(LONGEST));
+                sources = Sources::new(Vec::new(), supervisor.fleet.clone());
+                supervisor.stop_all(stop_limit);
+            }
+            () = sleep_until(stopping.unwrap_or_else(Instant::now)), if stopping.is_some() && !supervisor.is_late => {
+                supervisor.abort_clean_ups();
             }
             Some(report) = supervisor.tasks.join_next(), if !supervisor.tasks.is_empty() => {
                 if let Ok((name, report)) = report {
                     supervisor.reported(&name, report);
                 }
             }
-            uid = &mut hub => supervisor.hub_is(uid),
-            Some((source, event)) = events.next(), if !events.is_empty() => supervisor.provided(source, event),
+            uid = &mut hub => supervisor.hub_is(Some(uid)),
+            changes = sources.next(), if !sources.is_empty() => {
+                changes.into_iter().for_each(|change| supervisor.change(change));
+            }
             _ = tick.tick() => supervisor.look(),
         }
         supervisor.retry_freed();
         supervisor.fill_places();
     }
-}
-
-type NumberedEvents = futures::stream::BoxStream<'static, (usize, Result<ClusterEvent, ClusterError>)>;
-
-/// The events of all providers, each with the number of its provider. One that panics has ended.
-fn all_events(providers: Vec<Clusters>) -> SelectAll<NumberedEvents> {
-    let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
-        guarded(events).map(move |event| (source, event)).boxed()
-    };
-    select_all(providers.into_iter().enumerate().map(numbered))
-}
-
-fn guarded(events: ClusterEvents) -> ClusterEvents {
-    let events = AssertUnwindSafe(events).catch_unwind();
-    let panicked = |panic: Box<dyn std::any::Any + Send>| {
-        ClusterError::Provider(format!("the provider panicked: {}", panic_message(&*panic)).into())
-    };
-    events.map(move |event| event.unwrap_or_else(|panic| Err(panicked(panic)))).boxed()
 }
 
 struct Supervisor {
@@ -118,9 +101,6 @@ struct Supervisor {
     /// What the program does on a cluster that was removed.
     clean_up: Option<CleanUp>,
     fleet: Fleet,
-    /// The providers, in words.
-    sources: Vec<String>,
-    claims: Claims,
     identities: Identities,
     places: Places,
     workers: Workers,
@@ -128,6 +108,8 @@ struct Supervisor {
     tasks: JoinSet<(ClusterName, Report)>,
     attempts: u64,
     metrics: FleetMetrics,
+    /// Whether the time to stop in is over.
+    is_late: bool,
 }
 
 /// The result of a task.
@@ -136,9 +118,20 @@ enum Report {
         attempt: u64,
         result: Result<Identified, Fault>,
     },
+    /// The present client has the configuration of a new one, or cannot have it.
+    Adopted {
+        attempt: u64,
+        client: Client,
+        result: Result<(), String>,
+    },
+    /// Who is at the address that was announced for a running cluster.
+    Asked {
+        attempt: u64,
+        result: Result<Identified, Fault>,
+    },
     Exchanged {
         cluster: Cluster,
-        result: Result<Option<String>, String>,
+        result: Result<(), String>,
     },
     /// A controller has ended.
     Ended(Result<(), String>),
@@ -149,24 +142,6 @@ enum Report {
 }
 
 impl Supervisor {
-    fn provided(&mut self, source: usize, event: Result<ClusterEvent, ClusterError>) {
-        let changes = event.and_then(|event| {
-            self.claims.apply(source, event).map_err(|Claimed { name, source, holder }| {
-                ClusterError::Claimed {
-                    name,
-                    source_name: self.sources[source].clone(),
-                    holder: self.sources[holder].clone(),
-                }
-            })
-        });
-        match changes {
-            Ok(changes) => changes.into_iter().for_each(|change| self.change(change)),
-            Err(error) => {
-                tracing::error!(provider = self.sources[source], %error, "a cluster cannot be used; all others are not affected");
-            }
-        }
-    }
-
     fn change(&mut self, change: Change) {
         let now = Instant::now();
         let (name, effects) = match change {
@@ -186,20 +161,32 @@ impl Supervisor {
             self.members.insert(spec.name.clone(), Member::new(unit, spec));
             return effects;
         };
-        if let Some(cluster) = &member.cluster {
-            cluster.set_labels(spec.labels.clone());
-        }
-        member.spec = spec;
-        member.unit.announced(now)
+        member.announced(spec, now)
     }
 
-    fn stop_all(&mut self) {
+    fn stop_all(&mut self, limit: Duration) {
         self.clean_up = None; // the end of the program is not that of the clusters
         let now = Instant::now();
         let names: Vec<ClusterName> = self.members.keys().cloned().collect();
         for name in names {
-            let effects = self.members.get_mut(&name).map(|member| member.unit.removed(now));
-            self.perform(&name, effects.unwrap_or_default());
+            let Some(member) = self.members.get_mut(&name) else { continue };
+            member.withdraw_clean_up();
+            member.unit.limit_grace_period(limit, now);
+            let effects = member.unit.removed(now);
+            self.perform(&name, effects);
+        }
+    }
+
+    /// What cleans up at the end of the program has had its time.
+    fn abort_clean_ups(&mut self) {
+        self.is_late = true;
+        let cleaning_up = self.members.iter().filter(|(_, member)| member.cleaning_up.is_some());
+        let names: Vec<ClusterName> = cleaning_up.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let Some(member) = self.members.get_mut(&name) else { continue };
+            tracing::error!(cluster = %name, "the program ends before it has cleaned up on a cluster that was removed");
+            let effects = member.unit.cleaned_up(Instant::now());
+            self.perform(&name, effects);
         }
     }
 
@@ -234,7 +221,7 @@ impl Supervisor {
     fn hub_is(&mut self, uid: Option<String>) {
         let Some(name) = self.identities.hub_is(uid) else { return };
         let Some(member) = self.members.get_mut(&name) else { return };
-        let effects = member.unit.refused(ClusterError::Hub(name.clone()).to_string(), Instant::now());
+        let effects = member.refused(&ClusterError::Hub(name.clone()), Instant::now());
         self.perform(&name, effects);
     }
 
@@ -252,20 +239,44 @@ impl Supervisor {
         let Some(member) = self.members.get_mut(name) else { return };
         let effects = match report {
             // Of an earlier life of the cluster, or with an earlier configuration.
-            Report::Connected { attempt, .. } if attempt != member.attempt => return,
-            Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
-            Report::Connected { result, .. } => {
-                let is_part = member.spec.is_part;
-                let result = result.and_then(|(client, uid)| {
-                    let uid = uid.filter(|_| !is_part);
-                    let claimed = uid.map_or(Ok(()), |uid| self.identities.claim(name, uid));
-                    claimed.map_err(|error| Fault::Failed(error.to_string()))?;
-                    member.answered(client);
-                    Ok(())
-                });
-                member.unit.connected(result, now)
+            Report::Connected { attempt, .. }
+            | Report::Adopted { attempt, .. }
+            | Report::Asked { attempt, .. }
+                if attempt != member.attempt =>
+            {
+                return;
             }
-            Report::Exchanged { result, .. } => return self.exchanged(name, result),
+            Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
+            Report::Connected { result: Err(fault), .. } => member.unit.connected(Err(fault), now),
+            Report::Connected { result: Ok((client, uid)), .. } => {
+                let uid = uid.filter(|_| !member.spec.is_part);
+                match (self.identities.answered(name, uid), &member.cluster) {
+                    (Err(error), _) => member.refused(&error, now),
+                    (Ok(_), Some(cluster)) => {
+                        let (name, attempt, present) = (name.clone(), member.attempt, cluster.client());
+                        let adopting = exchange(present, member.spec.config.clone());
+                        let adopting = async move {
+                            (name, Report::Adopted { attempt, client, result: adopting.await })
+                        };
+                        member.connecting = Some(TaskHandle(self.tasks.spawn(adopting)));
+                        return;
+                    }
+                    (Ok(_), None) => {
+                        member.answered(client);
+                        member.unit.connected(Ok(()), now)
+                    }
+                }
+            }
+            Report::Adopted { client, result, .. } => {
+                if let Err(error) = result {
+                    tracing::info!(cluster = %name, error, "it gets another client");
+                    member.cluster = None;
+                }
+                member.answered(client);
+                member.unit.connected(Ok(()), now)
+            }
+            Report::Asked { result, .. } => return self.asked(name, result),
+            Report::Exchanged { result, .. } => member.exchanged(result, now),
             Report::CleanedUp { cluster, .. } if !member.is_of(&cluster) => return,
             Report::CleanedUp { result, .. } => {
                 if let Err(error) = result {
@@ -273,42 +284,33 @@ impl Supervisor {
                 }
                 member.unit.cleaned_up(now)
             }
-            Report::Ended(result) => {
-                if let Some(running) = &mut member.running {
-                    running.left -= 1;
-                }
-                match member.unit.runs() {
-                    true => {
-                        let why = result
-                            .err()
-                            .unwrap_or_else(|| "a controller ended although it should run".into());
-                        member.unit.broke(why, now)
-                    }
-                    false if member.has_stopped() => member.unit.stopped(now),
-                    false => Vec::new(),
-                }
-            }
+            Report::Ended(result) => member.ended(result, now),
         };
         self.perform(name, effects);
     }
 
-    fn exchanged(&mut self, name: &ClusterName, result: Result<Option<String>, String>) {
+    /// The address of a running cluster is exchanged once it is known whose it is: controllers must not work for two names, or on the hub.
+    fn asked(&mut self, name: &ClusterName, result: Result<Identified, Fault>) {
         let Some(member) = self.members.get_mut(name) else { return };
-        let again = std::mem::take(&mut member.exchange) == Exchange::RunningAndWanted;
-        let is_part = member.spec.is_part;
-        let claimed = match result {
-            Ok(uid) => uid.filter(|_| !is_part).map_or(Ok(()), |uid| self.identities.claim(name, uid)),
-            Err(error) => {
-                tracing::error!(cluster = %name, error, "the announced credentials cannot be used; it keeps those that it has");
-                Ok(())
-            }
-        };
-        let now = Instant::now();
-        let mut effects =
-            claimed.map_or_else(|error| member.unit.refused(error.to_string(), now), |()| Vec::new());
-        if again {
-            effects.extend(member.unit.announced(now));
+        member.exchange = Exchange::None;
+        if !member.unit.runs() {
+            return;
         }
+        let effects = match result {
+            Err(fault) => {
+                let error = fault.reason();
+                tracing::error!(cluster = %name, error, "the announced configuration cannot be used; it keeps the one that it has");
+                Vec::new()
+            }
+            Ok((_, uid)) => match self.identities.answered(name, uid.filter(|_| !member.spec.is_part)) {
+                Err(error) => member.refused(&error, Instant::now()),
+                Ok(is_another) => {
+                    member.has_moved = is_another;
+                    self.commit(name);
+                    return;
+                }
+            },
+        };
         self.perform(name, effects);
     }
 
@@ -321,7 +323,7 @@ impl Supervisor {
         let Some(member) = self.members.get(name) else { return };
         let state = member.unit.state();
         if self.fleet.show(name, member.cluster.as_ref(), state) {
-            log_state(name, state.0, state.2);
+            state.0.log(name, state.2);
         }
     }
 
@@ -334,10 +336,8 @@ impl Supervisor {
                 self.attempts += 1;
                 member.attempt = self.attempts;
                 let attempt = member.attempt;
-                let present = member.cluster.as_ref().map(Cluster::client);
                 let name = name.clone();
-                let connecting =
-                    connect(name.clone(), present, member.spec.config.clone(), self.options.clone());
+                let connecting = connect(name.clone(), member.spec.config.clone(), self.options.clone());
                 let connecting =
                     async move { (name, Report::Connected { attempt, result: connecting.await }) };
                 member.connecting = Some(TaskHandle(self.tasks.spawn(connecting))); // an earlier one is aborted
@@ -349,7 +349,7 @@ impl Supervisor {
                     running.stop.cancel();
                 }
                 if member.has_stopped() {
-                    return member.unit.stopped(Instant::now());
+                    return member.stopped(Instant::now());
                 }
             }
             Effect::Abort => {
@@ -357,6 +357,7 @@ impl Supervisor {
                 member.running.as_ref().inspect(|running| running.abort());
             }
             Effect::CleanUp => return self.clean_up(name),
+            Effect::WithdrawCleanUp => member.withdraw_clean_up(),
             Effect::Forget => {
                 member.forget();
                 self.identities.forget(name);
@@ -389,32 +390,49 @@ impl Supervisor {
 
     fn clean_up(&mut self, name: &ClusterName) -> Vec<Effect> {
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
+        (member.connecting, member.attempt) = (None, 0); // its result has no effect any more
         let (Some(clean_up), Some(cluster)) = (&self.clean_up, &member.cluster) else {
             return member.unit.cleaned_up(Instant::now());
         };
-        let (name, cluster, cleaning_up) = (name.clone(), cluster.clone(), clean_up(cluster.clone()));
+        let withdrawn = CancellationToken::new();
+        let mut cleaning_up = clean_up(cluster.clone(), withdrawn.clone());
+        if member.unit.is_replaced() {
+            let successor = connect(name.clone(), member.spec.config.clone(), self.options.clone());
+            cleaning_up = clean_up_old(self.identities.uid_of(name), successor, cleaning_up).boxed();
+        }
+        let (name, cluster) = (name.clone(), cluster.clone());
         let cleaning_up = async move { (name, Report::CleanedUp { cluster, result: cleaning_up.await }) };
-        member.cleaning_up = Some(TaskHandle(self.tasks.spawn(cleaning_up)));
+        let _task = TaskHandle(self.tasks.spawn(cleaning_up));
+        member.cleaning_up = Some(CleaningUp { _task, withdrawn });
         Vec::new()
     }
 
     fn exchange(&mut self, name: &ClusterName) {
         let Some(member) = self.members.get_mut(name) else { return };
         let Some(cluster) = &member.cluster else { return };
-        if member.exchange != Exchange::None {
+        if matches!(member.exchange, Exchange::Running | Exchange::RunningAndWanted) {
             member.exchange = Exchange::RunningAndWanted;
             return;
         }
+        member.connecting = None; // what asks about an earlier announcement
+        if cluster.client().has_server_of(&member.spec.config) {
+            return self.commit(name);
+        }
+        self.attempts += 1;
+        (member.attempt, member.exchange) = (self.attempts, Exchange::Asking);
+        let (name, attempt) = (name.clone(), self.attempts);
+        let asking = ask(name.clone(), member.spec.config.clone(), self.options.clone());
+        let asking = async move { (name, Report::Asked { attempt, result: asking.await }) };
+        member.connecting = Some(TaskHandle(self.tasks.spawn(asking)));
+    }
+
+    /// Gives the client of a running cluster the announced configuration.
+    fn commit(&mut self, name: &ClusterName) {
+        let Some(member) = self.members.get_mut(name) else { return };
+        let Some(cluster) = &member.cluster else { return };
         member.exchange = Exchange::Running;
         let (name, cluster) = (name.clone(), cluster.clone());
         let exchanging = exchange(cluster.client(), member.spec.config.clone());
         self.tasks.spawn(async move { (name, Report::Exchanged { cluster, result: exchanging.await }) });
-    }
-}
-
-fn log_state(name: &ClusterName, state: ClusterState, reason: Option<&str>) {
-    match reason {
-        Some(reason) => tracing::warn!(cluster = %name, %state, reason, "a cluster cannot be used now"),
-        None => tracing::info!(cluster = %name, %state, "a cluster changes its state"),
     }
 }

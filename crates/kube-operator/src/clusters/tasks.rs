@@ -1,6 +1,11 @@
 //! What takes time with one cluster: connecting, and exchanging its credentials. Each runs as a task that nobody waits for.
 
-use super::{error::ClusterError, name::ClusterName, options::ClusterOptions, unit::Fault};
+use super::{
+    error::ClusterError,
+    name::ClusterName,
+    options::ClusterOptions,
+    unit::{FIRST_WAIT, Fault, LONGEST_WAIT},
+};
 use futures::FutureExt;
 use kube_client::{
     Client, Config,
@@ -16,10 +21,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A cluster that has answered: its client, and its uid if it may be read.
 pub(super) type Identified = (Client, Option<String>);
 
-/// Makes a client, or gives the present one this configuration, and asks the cluster who it is.
+/// Makes a client, and asks the cluster who it is.
 pub(super) async fn connect(
     name: ClusterName,
-    present: Option<Client>,
     config: Config,
     options: ClusterOptions,
 ) -> Result<Identified, Fault> {
@@ -28,13 +32,7 @@ pub(super) async fn connect(
         Fault::Failed(error.to_string())
     };
     let connecting = async {
-        let client = match present {
-            Some(client) => {
-                client.update_credentials(config).await.map_err(unusable)?;
-                client
-            }
-            None => (options.connect)(&config).map_err(unusable)?,
-        };
+        let client = (options.connect)(&config).map_err(unusable)?;
         let uid = client.cluster_uid().await.map_err(|error| fault_of(&error))?;
         Ok((client, uid))
     };
@@ -46,25 +44,74 @@ pub(super) async fn connect(
     }
 }
 
-/// Gives a client other credentials. Returns the uid of the cluster that it leads to, if it has others now and that can be found out.
+/// As [`connect`], again and again until the cluster answers.
 ///
 /// # Errors
-/// The credentials cannot be used; the client keeps those that it has.
-pub(super) async fn exchange(client: Client, config: Config) -> Result<Option<String>, String> {
-    match client.update_credentials(config).await {
-        Ok(false) => Ok(None),
-        Ok(true) => {
-            Ok(timeout(CONNECT_TIMEOUT, client.cluster_uid()).await.ok().and_then(Result::ok).flatten())
+/// The configuration cannot be used.
+pub(super) async fn ask(
+    name: ClusterName,
+    config: Config,
+    options: ClusterOptions,
+) -> Result<Identified, Fault> {
+    let mut wait = FIRST_WAIT;
+    loop {
+        match connect(name.clone(), config.clone(), options.clone()).await {
+            Err(Fault::Unreachable(why) | Fault::Forbidden(why)) if wait == FIRST_WAIT => {
+                tracing::warn!(cluster = %name, why, "its new address does not say which cluster it is; it keeps the old one until then");
+            }
+            Err(Fault::Unreachable(_) | Fault::Forbidden(_)) => {}
+            result => return result,
         }
-        Err(error) => Err(ErrorChain(&error).to_string()),
+        sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
     }
 }
 
-/// The uid of the hub, once it answers. It is asked for as long as it does not.
-pub(super) async fn identify(hub: Client) -> Option<String> {
+/// Gives a client another configuration.
+///
+/// # Errors
+/// It cannot be used; the client keeps the one that it has.
+pub(super) async fn exchange(client: Client, config: Config) -> Result<(), String> {
+    client.update_credentials(config).await.map(drop).map_err(|error| ErrorChain(&error).to_string())
+}
+
+/// Cleans up on a cluster whose name has another address now, unless that leads to the same cluster.
+///
+/// # Errors
+/// It is not known whether it does, or cleaning up failed.
+pub(super) async fn clean_up_old(
+    uid: Option<String>,
+    successor: impl Future<Output = Result<Identified, Fault>>,
+    cleaning_up: impl Future<Output = Result<(), String>>,
+) -> Result<(), String> {
+    let unknown = |why: &str| {
+        Err(format!(
+            "its name has another address now, and whether that is another cluster is not known: {why}"
+        ))
+    };
+    match (uid, successor.await) {
+        (_, Err(fault)) => unknown(fault.reason()),
+        (Some(uid), Ok((_, Some(new)))) if uid == new => Ok(()),
+        (Some(_), Ok((_, Some(_)))) => cleaning_up.await,
+        _ => unknown("the namespace kube-system may not be read"),
+    }
+}
+
+/// The uid of the hub, once it says so. It is asked for as long as it does not.
+pub(super) async fn identify(hub: Client) -> String {
+    let mut is_told = false;
     loop {
         match timeout(CONNECT_TIMEOUT, hub.cluster_uid()).await {
-            Ok(Ok(uid)) => return uid,
+            Ok(Ok(Some(uid))) => return uid,
+            Ok(Ok(None)) => {
+                if !std::mem::replace(&mut is_told, true) {
+                    tracing::warn!(
+                        "the hub does not say which cluster it is, so it is not noticed if it is announced as a member: expected the \
+                         permission to get the namespace kube-system; it is asked again each minute"
+                    );
+                }
+                sleep(LONGEST_WAIT).await;
+            }
             Ok(Err(_)) | Err(_) => sleep(CONNECT_TIMEOUT).await,
         }
     }

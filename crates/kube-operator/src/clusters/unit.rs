@@ -9,8 +9,8 @@ const FIRST_LISTS: Duration = Duration::from_secs(30);
 /// How long a watch may fail before the cluster counts as unreachable: servers restart.
 const TOLERATED: Duration = Duration::from_secs(3);
 /// The waits between attempts to connect, and between starts of controllers that ended.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+pub(super) const FIRST_WAIT: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What the supervisor does for a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(super) enum Effect {
     Abort,
     /// The cluster was removed and nothing runs on it: let the program clean up there.
     CleanUp,
+    /// It was announced again: what has not begun to clean up does not begin.
+    WithdrawCleanUp,
     /// The cluster has left: forget all of it.
     Forget,
 }
@@ -75,7 +77,7 @@ enum Phase {
     BackingOff {
         until: Instant,
     },
-    /// Until another announcement: trying again would not help.
+    /// Until another announcement: its cluster is that of another name.
     Stuck,
     /// `place_until`: it has a place until its first lists are complete, or until then.
     Running {
@@ -100,6 +102,8 @@ enum Then {
     Leave,
     /// It was announced again while it left.
     StartAnew,
+    /// So it was, at another address.
+    CleanUpAndStartAnew,
     /// A controller ended with an error.
     Retry,
     Stick,
@@ -129,6 +133,7 @@ impl Unit {
             Phase::Stopping { until, then } => {
                 let then = match then {
                     Then::Leave | Then::StartAnew => Then::StartAnew,
+                    Then::CleanUpAndStartAnew => Then::CleanUpAndStartAnew,
                     Then::Retry | Then::Stick => Then::Retry,
                 };
                 self.phase = Phase::Stopping { until, then };
@@ -136,12 +141,32 @@ impl Unit {
             }
             Phase::CleaningUp { .. } => {
                 self.phase = Phase::CleaningUp { again: true };
-                vec![]
+                vec![Effect::WithdrawCleanUp]
             }
             Phase::Left => vec![],
         };
         self.settle(now);
         effects
+    }
+
+    /// It was announced again as before: an attempt that runs goes on, and the next one is not earlier.
+    pub(super) fn repeated(&mut self, now: Instant) -> Vec<Effect> {
+        match self.phase {
+            Phase::Waiting | Phase::Connecting | Phase::BackingOff { .. } | Phase::Stuck => vec![],
+            Phase::Stopping { then: Then::Retry | Then::Stick, .. } => vec![],
+            _ => self.announced(now),
+        }
+    }
+
+    /// It was announced again, at another address. If it leaves, what it was has to be cleaned up before.
+    pub(super) fn announced_elsewhere(&mut self, now: Instant) -> Vec<Effect> {
+        match &mut self.phase {
+            Phase::Stopping { then: then @ (Then::Leave | Then::StartAnew), .. } => {
+                *then = Then::CleanUpAndStartAnew;
+                vec![]
+            }
+            _ => self.announced(now),
+        }
     }
 
     /// It has the place that it asked for.
@@ -166,10 +191,11 @@ impl Unit {
                 vec![Effect::Start]
             }
             Err(fault) => {
-                self.phase = match &fault {
-                    Fault::Failed(_) => Phase::Stuck,
-                    _ => Phase::BackingOff { until: now + self.next_wait() },
+                let wait = match &fault {
+                    Fault::Failed(_) => LONGEST_WAIT, // what it needs may come later, such as a file
+                    _ => self.next_wait(),
                 };
+                self.phase = Phase::BackingOff { until: now + wait };
                 self.note(Some(fault), now);
                 vec![Effect::LeavePlace]
             }
@@ -191,6 +217,15 @@ impl Unit {
         if frees_place { vec![Effect::LeavePlace] } else { vec![] }
     }
 
+    /// Its client leads to another cluster now, which its controllers do not show yet.
+    pub(super) fn moved(&mut self, now: Instant) -> Vec<Effect> {
+        if let Phase::Running { synced, .. } = &mut self.phase {
+            *synced = false;
+        }
+        self.settle(now);
+        vec![]
+    }
+
     /// A controller ended with an error although it should run, or could not be made.
     pub(super) fn broke(&mut self, why: String, now: Instant) -> Vec<Effect> {
         self.stop_for(Fault::Failed(why), Then::Retry, now)
@@ -198,7 +233,21 @@ impl Unit {
 
     /// It cannot work as it is, until it is announced in another way.
     pub(super) fn refused(&mut self, why: String, now: Instant) -> Vec<Effect> {
-        self.stop_for(Fault::Failed(why), Then::Stick, now)
+        if self.phase != Phase::Connecting {
+            return self.stop_for(Fault::Failed(why), Then::Stick, now);
+        }
+        self.phase = Phase::Stuck;
+        self.note(Some(Fault::Failed(why)), now);
+        self.settle(now);
+        vec![Effect::LeavePlace]
+    }
+
+    /// From now on, what stops has so much time at most.
+    pub(super) fn limit_grace_period(&mut self, limit: Duration, now: Instant) {
+        self.grace_period = self.grace_period.min(limit);
+        if let Phase::Stopping { until, .. } = &mut self.phase {
+            *until = (*until).min(now + self.grace_period);
+        }
     }
 
     /// It was removed.
@@ -237,6 +286,10 @@ impl Unit {
         let effects = match then {
             Then::Leave => {
                 self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::CleanUp]
+            }
+            Then::CleanUpAndStartAnew => {
+                self.phase = Phase::CleaningUp { again: true };
                 vec![Effect::CleanUp]
             }
             Then::StartAnew => self.start_anew(),
@@ -313,6 +366,16 @@ impl Unit {
         self.phase == Phase::Left
     }
 
+    /// Whether it was removed, and has not left yet. It may have been announced again.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.shown.0 == ClusterState::Leaving
+    }
+
+    /// Whether it starts anew after the program has cleaned up.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.phase == Phase::CleaningUp { again: true }
+    }
+
     /// Whether its controllers run.
     pub(super) fn runs(&self) -> bool {
         matches!(self.phase, Phase::Running { .. })
@@ -357,7 +420,7 @@ impl Unit {
     fn present_state(&self, now: Instant) -> ClusterState {
         let is_running = self.runs();
         match (self.phase, &self.fault) {
-            (Phase::Stopping { then: Then::Leave | Then::StartAnew, .. }, _)
+            (Phase::Stopping { then: Then::Leave | Then::StartAnew | Then::CleanUpAndStartAnew, .. }, _)
             | (Phase::CleaningUp { .. } | Phase::Left, _) => ClusterState::Leaving,
             (_, Some((Fault::Forbidden(_), _))) => ClusterState::Forbidden,
             (_, Some((Fault::Failed(_), _))) => ClusterState::Failed,
@@ -371,7 +434,7 @@ impl Unit {
 }
 
 impl Fault {
-    fn reason(&self) -> &str {
+    pub(super) fn reason(&self) -> &str {
         match self {
             Self::Unreachable(why) | Self::Forbidden(why) | Self::Failed(why) => why,
         }

@@ -110,13 +110,75 @@ async fn what_cannot_work_waits_for_another_announcement() {
     let (mut unit, _) = Unit::new(GRACE, now());
     unit.placed(now());
     assert_eq!(unit.connected(Err(Fault::Failed("no CA".into())), now()), [Effect::LeavePlace]);
+    advance(LONGEST_WAIT - seconds(1)).await;
+    assert_eq!((unit.timer(now()), shown(&unit)), (vec![], (ClusterState::Failed, 59, Some("no CA"))));
+    assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
+    unit.placed(now());
+    assert_eq!(unit.refused("it is a twin".into(), now()), [Effect::LeavePlace]);
     advance(seconds(1_000)).await;
-    assert_eq!((unit.next_timer(), shown(&unit)), (None, (ClusterState::Failed, 1_000, Some("no CA"))));
+    assert_eq!(
+        (unit.next_timer(), shown(&unit)),
+        (None, (ClusterState::Failed, 1_059, Some("it is a twin")))
+    );
     assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
     let mut hub = synced();
     assert_eq!(hub.refused("it is the hub".into(), now()), [Effect::Stop]);
     assert_eq!(hub.stopped(now()), []);
     assert_eq!((hub.next_timer(), shown(&hub)), (None, (ClusterState::Failed, 0, Some("it is the hub"))));
+}
+
+/// The file that a kubeconfig names may come later.
+#[tokio::test(start_paused = true)]
+async fn a_configuration_that_cannot_be_used_is_tried_again_seldom() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    for _ in 0..3 {
+        unit.placed(now());
+        assert_eq!(unit.connected(Err(Fault::Failed("no CA".into())), now()), [Effect::LeavePlace]);
+        assert_eq!(unit.next_timer(), Some(now() + LONGEST_WAIT));
+        advance(LONGEST_WAIT).await;
+        assert_eq!(unit.timer(now()), [Effect::AskPlace(Attempt::Again)]);
+    }
+    assert_eq!(shown(&unit), (ClusterState::Failed, 180, Some("no CA")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_announcement_again_disturbs_no_attempt() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    assert_eq!(unit.repeated(now()), []);
+    unit.placed(now());
+    assert_eq!(unit.repeated(now()), [], "the attempt goes on");
+    assert_eq!(unit.connected(Err(unreachable("refused")), now()), [Effect::LeavePlace]);
+    let next = unit.next_timer();
+    assert_eq!((unit.repeated(now()), unit.next_timer()), (vec![], next));
+    let mut refused = synced();
+    refused.refused("it is a twin".into(), now());
+    refused.repeated(now());
+    refused.stopped(now());
+    assert_eq!((refused.next_timer(), refused.repeated(now())), (None, vec![]), "it would be refused again");
+    let mut back = synced();
+    back.removed(now());
+    back.repeated(now());
+    assert_eq!(back.stopped(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    assert_eq!(synced().repeated(now()), [Effect::Exchange]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_cluster_that_has_the_name_while_the_old_one_leaves_waits_for_its_clean_up() {
+    let mut unit = synced();
+    assert_eq!(unit.announced_elsewhere(now()), [Effect::Exchange], "it does not leave");
+    unit.removed(now());
+    unit.announced_elsewhere(now());
+    assert_eq!(unit.repeated(now()), []);
+    assert_eq!((shown(&unit).0, unit.is_leaving()), (ClusterState::Leaving, true));
+    assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
+    assert!(unit.is_replaced());
+    assert_eq!(unit.cleaned_up(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    let mut gone = synced();
+    gone.removed(now());
+    gone.announced_elsewhere(now());
+    gone.removed(now());
+    assert_eq!(gone.stopped(now()), [Effect::CleanUp]);
+    assert_eq!(gone.cleaned_up(now()), [Effect::Forget]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,6 +203,16 @@ async fn another_announcement_of_a_running_cluster_exchanges_credentials_only() 
     advance(seconds(7)).await;
     assert_eq!(unit.announced(now()), [Effect::Exchange]);
     assert_eq!(shown(&unit), (ClusterState::Synced, 7, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leads_to_another_cluster_makes_it_connect_until_its_controllers_show_that() {
+    let mut unit = synced();
+    assert_eq!((unit.moved(now()), shown(&unit).0), (vec![], ClusterState::Connecting));
+    unit.looked_at(look(false, None), now());
+    assert_eq!(shown(&unit).0, ClusterState::Connecting);
+    unit.looked_at(look(true, None), now());
+    assert_eq!(shown(&unit).0, ClusterState::Synced);
 }
 
 #[tokio::test(start_paused = true)]
@@ -193,6 +265,19 @@ async fn what_does_not_stop_within_the_grace_period_is_aborted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn at_the_end_of_the_program_there_is_less_time_to_stop_in() {
+    let (mut stopping, mut unit) = (synced(), synced());
+    stopping.removed(now());
+    for unit in [&mut stopping, &mut unit] {
+        unit.limit_grace_period(seconds(5), now());
+        unit.removed(now());
+        assert_eq!(unit.next_timer(), Some(now() + seconds(5)));
+    }
+    unit.limit_grace_period(seconds(50), now());
+    assert_eq!(unit.next_timer(), Some(now() + seconds(5)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_comes_back_while_it_leaves_starts_anew_after_its_end() {
     let mut unit = synced();
     unit.removed(now());
@@ -206,7 +291,10 @@ async fn a_cluster_that_comes_back_while_it_leaves_starts_anew_after_its_end() {
     gone.announced(now());
     gone.removed(now());
     assert_eq!(gone.stopped(now()), [Effect::CleanUp], "the last word counts");
-    assert_eq!((gone.announced(now()), shown(&gone).0), (vec![], ClusterState::Leaving));
+    assert_eq!(
+        (gone.announced(now()), shown(&gone).0),
+        (vec![Effect::WithdrawCleanUp], ClusterState::Leaving)
+    );
     assert_eq!(gone.cleaned_up(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
     let mut gone = synced();
     gone.removed(now());
@@ -257,6 +345,7 @@ impl Supervised {
                     assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
                     self.cleans_up = true;
                 }
+                Effect::WithdrawCleanUp => assert!(self.cleans_up, "{self:?}"),
                 Effect::Forget => {
                     assert!(!self.cleans_up, "{self:?}");
                     assert!(!self.runs && !self.asked && !self.has_place, "nothing is left: {self:?}")
@@ -273,8 +362,11 @@ fn random_look(random: &mut fastrand::Rng) -> Look {
 
 /// Something happens that can happen now.
 fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: Instant) {
-    let effects = match random.u8(0..11) {
+    let effects = match random.u8(0..14) {
+        13 => unit.moved(now),
         0 => unit.announced(now),
+        11 => unit.repeated(now),
+        12 => unit.announced_elsewhere(now),
         1 if has.asked => {
             (has.asked, has.has_place) = (false, true);
             unit.placed(now)

@@ -9,8 +9,10 @@ use tokio_util::sync::CancellationToken;
 /// The result of a controller.
 pub(crate) type WorkResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Cleans up on a cluster that was removed. It ends within the grace period. An error says what was not done.
-pub(crate) type CleanUp = Arc<dyn Fn(Cluster) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+/// Cleans up on a cluster that was removed. It ends within the grace period, or when the token is cancelled before it has begun. An error
+/// says what was not done.
+pub(crate) type CleanUp =
+    Arc<dyn Fn(Cluster, CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// A controller of one cluster.
 pub(crate) struct Work {

@@ -47,7 +47,8 @@ impl Manager {
         let own = self.client.default_namespace();
         let watched = self.controllers.iter().flat_map(|controller| controller.paths.clone());
         let while_served = self.while_served.iter().flat_map(WhileServed::paths);
-        let watched: Vec<_> = watched.chain(while_served).chain(self.caches.paths()).collect();
+        let watched = watched.chain(while_served).chain(self.caches.paths());
+        let watched: Vec<_> = watched.chain(self.members.paths()).collect();
         let mut namespaces: BTreeSet<_> =
             watched.iter().filter_map(|path| namespace_of(path)).map(str::to_owned).collect();
         let watches_own_namespace = namespaces.remove(own);
@@ -96,6 +97,14 @@ impl Manager {
                 DEFINITION_PATHS.iter().for_each(|path| needed.add_watch(path));
             });
         }
+        for provider in &self.members.providers {
+            add(provider.source().to_owned(), &|needed| {
+                provider.paths().iter().for_each(|path| needed.add_watch(path));
+            });
+        }
+        if self.members.are_wanted() {
+            add("telling the hub from its members".to_owned(), &NeededRequests::add_identity_of_hub);
+        }
         for path in self.caches.paths() {
             add(format!("the cache of {path}"), &|needed| needed.add_watch(&path));
         }
@@ -119,4 +128,31 @@ impl Manager {
 /// Of the collection at this path.
 fn namespace_of(path: &str) -> Option<&str> {
     path.split_once("/namespaces/")?.1.split_once('/').map(|(namespace, _)| namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clusters::SecretClusters;
+    use kube_client::Client;
+
+    #[tokio::test]
+    async fn what_announces_clusters_and_tells_them_from_the_hub_is_in_the_roles() {
+        let hub = Client::new(kube_testserver::ApiServer::new(), "default");
+        let needs = |secrets: SecretClusters| {
+            let needs = Manager::new(hub.clone()).clusters(secrets).facts().needs;
+            needs.into_iter().map(|(part, permissions)| (part, permissions.to_yaml("x"))).collect::<Vec<_>>()
+        };
+        let of_all = needs(SecretClusters::new(hub.clone()));
+        assert!(of_all[0].0.starts_with("the Secrets with labels "), "{of_all:?}");
+        for part in ["kind: ClusterRole", "secrets", "list", "watch"] {
+            assert!(of_all[0].1.contains(part), "{part}: {}", of_all[0].1);
+        }
+        assert_eq!(of_all[1].0, "telling the hub from its members");
+        for part in ["namespaces", "kube-system", "get"] {
+            assert!(of_all[1].1.contains(part), "{part}: {}", of_all[1].1);
+        }
+        let of_one = needs(SecretClusters::new(hub.clone()).namespace("fleet"));
+        assert!(of_one[0].1.contains(r#"namespace: "fleet""#), "{}", of_one[0].1);
+    }
 }

@@ -1,10 +1,8 @@
 //! How the phases of a stop divide the grace period.
 
+use crate::clusters::LONGEST;
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// `Instant + Duration` panics on overflow, and `Duration::MAX` means "never".
-const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// A phase may take what the earlier ones left, except for a tenth of the grace period for each later phase: one that is slow leaves
 /// time for the others.

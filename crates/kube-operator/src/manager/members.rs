@@ -18,7 +18,8 @@ use kube_runtime::{
     watcher,
 };
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 /// The name of what runs the clusters.
@@ -43,12 +44,18 @@ impl Members {
         !self.providers.is_empty()
     }
 
-    /// What runs on all clusters. `hub`: the client of the manager.
+    /// What the providers watch.
+    pub(super) fn paths(&self) -> impl Iterator<Item = String> {
+        self.providers.iter().flat_map(|provider| provider.paths().iter().cloned())
+    }
+
+    /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop.
     pub(super) fn into_run(
         self,
         hub: Client,
         assignments: Option<&Assignments>,
         streaming_lists: bool,
+        stop_limit: Duration,
     ) -> FleetRun {
         let make_work = |on_each: OnEach| -> MakeWork {
             let assignments = assignments.cloned();
@@ -62,7 +69,7 @@ impl Members {
         let Self { providers, on_removed, options, fleet, .. } = self;
         let limit = options.limit_of_clean_up();
         let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit));
-        FleetRun { hub, providers, make, clean_up, options, fleet }
+        FleetRun { hub, providers, make, clean_up, options, fleet, stop_limit }
     }
 }
 
@@ -73,29 +80,52 @@ fn work_of(
     streaming_lists: bool,
 ) -> Work {
     let ManagedController { name, monitor, run, .. } = controller;
-    let last_fault = Arc::new(Mutex::new(None));
-    let noted = Arc::clone(&last_fault);
+    let faults = Arc::new(Faults::default());
+    let noted = Arc::clone(&faults);
     let surroundings = Surroundings {
         assignments,
         caches: Vec::new(), // those of the hub: it may be away
         streaming_lists,
         refusals: Refusals::new(cluster.client().default_namespace()),
-        watch_errors: Some(Box::new(move |error: &watcher::Error| {
-            let fault = fault_of(error);
-            let is_of_cluster = fault.is_some(); // then the log has it as a change of the cluster's state
-            *noted.lock() = fault;
-            is_of_cluster
-        })),
+        watch_errors: Some(Box::new(move |error: &watcher::Error| noted.note(error, Instant::now()))),
     };
-    let look = move || {
-        let fails = monitor.snapshot().watches.iter().any(fails);
-        Look { synced: monitor.is_synced(), fault: last_fault.lock().clone().filter(|_| fails) }
+    let look = move || Look {
+        synced: monitor.is_synced() && monitor.shows_present_clusters(),
+        fault: faults.present(&monitor.snapshot().watches, Instant::now()),
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
     Work {
         name,
         look: Box::new(look),
         run: Box::new(move |stop| run(surroundings, stop).instrument(span).boxed()),
+    }
+}
+
+/// How long a fault counts without being noted again, while any watch fails. One that lasts is noted at each attempt.
+const LASTS: Duration = Duration::from_secs(120);
+
+/// What errors of watches say of the cluster, by the text of the error, which names the collection, and when they said it last.
+#[derive(Default)]
+struct Faults(Mutex<BTreeMap<String, (Fault, Instant)>>);
+
+impl Faults {
+    /// Returns whether the log has the error as a change of the cluster's state. Of missing permissions it has the first only, and there
+    /// may be several.
+    fn note(&self, error: &watcher::Error, now: Instant) -> bool {
+        let Some(fault) = fault_of(error) else { return false };
+        let is_forbidden = matches!(fault, Fault::Forbidden(_));
+        let is_known = self.0.lock().insert(error.to_string(), (fault, now)).is_some();
+        is_known || !is_forbidden
+    }
+
+    /// A missing permission, or else the last fault: a watch that works, or fails for a reason that is no fault, hides none of another.
+    fn present(&self, watches: &[WatchSnapshot], now: Instant) -> Option<Fault> {
+        let mut faults = self.0.lock();
+        let one_fails = watches.iter().any(fails);
+        faults.retain(|_, (_, noted)| one_fails && now.saturating_duration_since(*noted) < LASTS);
+        let worst =
+            faults.values().max_by_key(|(fault, noted)| (matches!(fault, Fault::Forbidden(_)), *noted));
+        worst.map(|(fault, _)| fault.clone())
     }
 }
 

@@ -20,6 +20,7 @@ impl Manager {
     /// [`fleet`](Self::fleet) and on the debug page. See [`clusters`](crate::clusters).
     pub fn clusters(mut self, clusters: impl Into<Clusters>) -> Self {
         self.members.providers.push(clusters.into());
+        self.members.fleet.expect_provider();
         self
     }
 
@@ -40,8 +41,13 @@ impl Manager {
     /// is logged. Another call replaces the function.
     ///
     /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end
-    /// of the program, nor for one that has never answered; and it is called once, whether it succeeds or not. With leader election or
-    /// sharding, one replica calls it.
+    /// of the program, nor for one that has never answered, nor for a name whose cluster has another name or is the hub; and it is called
+    /// once, whether it succeeds or not. With leader election or sharding, the replica calls it that has the cluster then or within 5 s:
+    /// if that changes in these seconds, another one may call it again. One that is announced again before it is called is not cleaned up.
+    ///
+    /// A name that has another address when it is announced again while the old cluster leaves has that cleaned up if the new one says
+    /// that it is another, by the uid of `kube-system`. A cluster whose address changes without a removal is not cleaned up: the name has
+    /// another cluster then.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

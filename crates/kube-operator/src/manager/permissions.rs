@@ -46,6 +46,11 @@ impl NeededRequests {
         self.add(Method::GET, &format!("{path}?watch=true"));
     }
 
+    /// What tells the hub from its members.
+    pub(super) fn add_identity_of_hub(&mut self) {
+        self.add(Method::GET, "/api/v1/namespaces/kube-system");
+    }
+
     /// What leader election or sharding does with Leases.
     pub(super) fn add_leases(&mut self, replicas: &Replicas) {
         let leases = |namespace: &str| format!("{LEASES}/{namespace}/leases");

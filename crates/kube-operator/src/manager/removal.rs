@@ -11,42 +11,52 @@ use kube_core::panic::panic_message;
 use kube_runtime::controller::Assignments;
 use std::{
     panic::AssertUnwindSafe,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// A function of the program.
 pub(super) type OnRemoved = Arc<dyn Fn(Cluster) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync>;
 
-/// Calls `removed` where the name of the cluster is assigned to this replica, for at most `limit`.
+/// How long a replica that does not have the cluster waits for it: the one that had it may be about to end.
+const HAND_OVER: Duration = Duration::from_secs(5);
+
+/// Calls `removed` where the name of the cluster is assigned to this replica now or soon, for at most `limit`, unless it is withdrawn
+/// before.
 pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, limit: Duration) -> CleanUp {
-    Arc::new(move |cluster| {
+    Arc::new(move |cluster, withdrawn| {
         let (removed, assignments) = (Arc::clone(&removed), assignments.clone());
         let began = Arc::new(AtomicBool::new(false));
         let begins = Arc::clone(&began);
         let name = cluster.name().to_string();
+        let is_withdrawn = withdrawn.clone();
         let call = move || {
-            begins.store(true, Ordering::Relaxed);
-            call(&removed, cluster.clone())
-        };
-        async move {
-            let result = match assignments {
-                None => timeout(limit, call()).await,
-                Some(assignments) => timeout(limit, while_assigned(assignments, &name, call)).await,
-            };
-            match result {
-                Ok(result) => result,
-                Err(_) if began.load(Ordering::Relaxed) => {
-                    Err(format!("it did not end within {} s", limit.as_secs_f64()))
-                }
-                Err(_) => Ok(()), // another replica does it
+            if is_withdrawn.is_cancelled() {
+                return future::ready(Ok(())).boxed();
             }
-        }
-        .boxed()
+            begins.store(true, Ordering::Relaxed);
+            call(&removed, cluster.clone(), limit)
+        };
+        let not_begun = async move {
+            let _either = future::select(pin!(withdrawn.cancelled()), pin!(sleep(HAND_OVER))).await;
+            if began.load(Ordering::Relaxed) {
+                sleep(limit).await;
+                return Err(late(limit)); // it was begun again, by a hand-over and back
+            }
+            Ok(()) // another replica does it
+        };
+        let work = async move {
+            match assignments {
+                None => call().await,
+                Some(assignments) => while_assigned(assignments, &name, call).await,
+            }
+        };
+        async move { future::select(pin!(work), pin!(not_begun)).await.factor_first().0 }.boxed()
     })
 }
 
@@ -67,12 +77,18 @@ async fn while_assigned(
     assignments.run_while_assigned(name, work).await
 }
 
-fn call(removed: &OnRemoved, cluster: Cluster) -> BoxFuture<'static, Result<(), String>> {
+fn call(removed: &OnRemoved, cluster: Cluster, limit: Duration) -> BoxFuture<'static, Result<(), String>> {
     let removed = Arc::clone(removed);
     let done = AssertUnwindSafe(async move { removed(cluster).await }).catch_unwind();
-    done.map(|result| match result {
-        Ok(result) => result.map_err(|error| ErrorChain(&*error).to_string()),
-        Err(panic) => Err(format!("it panicked: {}", panic_message(&*panic))),
-    })
-    .boxed()
+    timeout(limit, done)
+        .map(move |result| match result {
+            Ok(Ok(result)) => result.map_err(|error| ErrorChain(&*error).to_string()),
+            Ok(Err(panic)) => Err(format!("it panicked: {}", panic_message(&*panic))),
+            Err(_) => Err(late(limit)),
+        })
+        .boxed()
+}
+
+fn late(limit: Duration) -> String {
+    format!("it did not end within {} s", limit.as_secs_f64())
 }

@@ -155,7 +155,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
     let served_paths = manager.while_served.iter().flat_map(WhileServed::paths);
     let definitions = manager.kinds.iter().flat_map(|_| DEFINITION_PATHS.map(str::to_owned));
     let work = Work {
-        paths: served_paths.chain(definitions).collect(),
+        paths: served_paths.chain(definitions).chain(manager.members.paths()).collect(),
         while_served: manager.while_served,
         members: manager.members,
         commands: manager.commands.0,
@@ -206,6 +206,9 @@ impl Running<'_> {
         self.start_servers(servers).await?;
         let mut needed = work.needed;
         needed.add_leases(&work.replicas);
+        if work.members.are_wanted() {
+            needed.add_identity_of_hub();
+        }
         let paths = work.controllers.iter().flat_map(|controller| controller.paths.clone());
         self.review_watches(needed, paths.chain(work.paths));
         for (name, component, restart) in work.components {
@@ -369,7 +372,8 @@ impl Running<'_> {
     }
 
     fn start_members(&mut self, hub: Client, members: Members) {
-        let run = members.into_run(hub, self.assignments.as_ref(), self.caches.stream_lists());
+        let stop_limit = self.grace_period / 2; // later phases have the rest, and each has at most a tenth
+        let run = members.into_run(hub, self.assignments.as_ref(), self.caches.stream_lists(), stop_limit);
         self.controllers.start(CLUSTERS.into(), |stop| async move {
             supervise_clusters(run, stop).await;
             Ok(())

@@ -37,7 +37,7 @@ use tower::ServiceExt;
 pub(crate) struct Requests(Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<Weak<()>>>>);
 
 impl Requests {
-    fn count(&self, entry: &str) -> usize {
+    pub(crate) fn count(&self, entry: &str) -> usize {
         self.0.lock().iter().filter(|known| *known == entry).count()
     }
 
@@ -137,7 +137,7 @@ async fn a_cluster_that_refuses_does_not_keep_the_others_from_their_work() {
     assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
     let refused = fleet.cluster(&name("away")).unwrap_err();
     let text = refused.to_string();
-    assert!(text.starts_with("cluster away is unreachable for ") && text.contains("refused"), "{text}");
+    assert!(text.starts_with("cluster away is unreachable: ") && text.contains("refused"), "{text}");
     assert_eq!(fleet.cluster(&name("north")).unwrap_err(), ClusterNotReady::Unknown(name("north")));
 
     // It comes back.

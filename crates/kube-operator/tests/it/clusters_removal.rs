@@ -1,14 +1,14 @@
 //! What a program does on a cluster that is removed.
 
 use crate::{
-    clusters::{Requests, client_of, cluster, hub, maps, name, options, reconcile, state},
+    clusters::{Requests, client_of, cluster, config, hub, maps, name, options, reconcile, state},
     manager::{Log, add, run, seconds},
     manager_logs::capture_log,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client, api::DeleteParams};
 use kube_operator::{
-    clusters::{Cluster, ClusterEvent, ClusterState, Clusters, OnCluster},
+    clusters::{Cluster, ClusterEvent, ClusterSpec, ClusterState, Clusters, OnCluster},
     manager::Manager,
 };
 use kube_runtime::controller::Action;
@@ -167,4 +167,138 @@ async fn the_leader_cleans_up_and_a_cluster_that_comes_back_meanwhile_starts_ane
         stop.cancel();
         running.await.unwrap().unwrap();
     }
+}
+
+/// Its client leads to the cluster of another name, which is alive.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_refused_is_not_cleaned_up_when_it_is_removed() {
+    let servers = TestFleet::new(["east", "west", "hub"]);
+    for host in ["east", "west", "hub"] {
+        add(&client_of(&servers, host), "a").await;
+    }
+    servers.insert("alias", servers.server("east").unwrap());
+    servers.insert("self", servers.server("hub").unwrap());
+    let hub_server = servers.remove("hub").unwrap();
+    let hub = Client::with_transport(&config("hub", "one"), servers.clone()).unwrap();
+    let (sender, clusters) = Clusters::channel();
+    let (log, cleaned) = (Log::default(), Log::default());
+    let logged = cleaned.clone();
+    let manager = Manager::new(hub)
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(clusters)
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
+        .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    let announce = async |text: &str, host: &str| {
+        sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
+        sleep(seconds(10)).await;
+    };
+    announce("self", "self").await;
+    announce("one", "east").await;
+    announce("three", "west").await;
+    assert_eq!(log.take(), ["self a", "one a", "three a"]);
+    announce("three", "alias").await;
+    servers.insert("hub", hub_server);
+    sleep(seconds(60)).await;
+    for text in ["self", "three"] {
+        assert_eq!(state(&fleet, text), Some(ClusterState::Failed), "{text}");
+        remove(&sender, text).await;
+    }
+    sleep(seconds(60)).await;
+    assert_eq!((fleet.statuses().len(), cleaned.take()), (1, vec![]));
+    for host in ["east", "hub"] {
+        Api::<ConfigMap>::default_namespaced(client_of(&servers, host)).get("a").await.unwrap();
+    }
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_does_not_clean_up_on_a_cluster_that_is_announced_again() {
+    let servers = TestFleet::new(["east"]);
+    let (hub, cleaned): (Client, Log) = (hub(), Log::default());
+    let replica = |identity: &'static str| {
+        let (sender, clusters) = Clusters::channel();
+        let cleaned = cleaned.clone();
+        let election = kube_operator::leader_election::Config::new("op", "default").identity(identity);
+        let manager = Manager::new(hub.clone())
+            .leader_election_with(election)
+            .cluster_options(options(&servers, &Requests::default()))
+            .clusters(clusters)
+            .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()))
+            .on_cluster_removed(move |_| {
+                cleaned.add(identity);
+                std::future::ready(Ok::<_, Infallible>(()))
+            });
+        (sender, run(manager))
+    };
+    let (first, (stop_first, running_first)) = replica("first");
+    sleep(seconds(20)).await;
+    let (second, (stop_second, running_second)) = replica("second");
+    let step = async |event: ClusterEvent| {
+        for sender in [&first, &second] {
+            sender.send(event.clone()).await.unwrap();
+        }
+        sleep(seconds(2)).await;
+    };
+    step(cluster("east").into()).await;
+    sleep(seconds(20)).await;
+    step(ClusterEvent::Removed(name("east"))).await;
+    step(cluster("east").into()).await;
+    stop_first.cancel();
+    running_first.await.unwrap().unwrap();
+    sleep(seconds(30)).await;
+    assert_eq!(cleaned.take(), ["first"]);
+
+    // One that ends does not wait for a turn that cannot come.
+    let (third, (stop_third, running_third)) = replica("third");
+    drop(first);
+    sleep(seconds(20)).await;
+    third.send(cluster("east").into()).await.unwrap();
+    sleep(seconds(20)).await;
+    remove(&third, "east").await;
+    sleep(seconds(1)).await;
+    stop_third.cancel();
+    tokio::time::timeout(seconds(2), running_third).await.unwrap().unwrap().unwrap();
+    stop_second.cancel();
+    running_second.await.unwrap().unwrap();
+}
+
+/// The first has the clean-up of its own cluster, also if the next has the name at once.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_name_goes_to_another_one_is_cleaned_up_and_the_same_one_is_not() {
+    let servers = TestFleet::new(["east", "west"]);
+    add(&client_of(&servers, "east"), "a").await;
+    servers.insert("alias", servers.server("east").unwrap());
+    let ((first, of_first), (second, of_second)) = (Clusters::channel(), Clusters::channel());
+    let (log, requests) = (Log::default(), Requests::default());
+    let logged = log.clone();
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &requests))
+        .clusters(of_first)
+        .clusters(of_second)
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
+        .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
+    let (stop, running) = run(manager);
+    let announce = async |sender: &mpsc::Sender<ClusterEvent>, host: &str| {
+        let spec = ClusterSpec::new(name("x"), config(host, "one")).label("host", host);
+        sender.send(spec.into()).await.unwrap();
+        sleep(seconds(10)).await;
+    };
+    announce(&first, "east").await;
+    announce(&second, "alias").await;
+    assert_eq!(log.take(), ["x a"]);
+    remove(&first, "x").await;
+    sleep(seconds(10)).await;
+    assert_eq!(log.take(), ["x a"], "it is the same cluster: the name starts anew there");
+    announce(&first, "west").await;
+    remove(&second, "x").await;
+    sleep(seconds(10)).await;
+    assert_eq!(log.take(), ["cleaned up x"]);
+    let east: Api<ConfigMap> = Api::default_namespaced(client_of(&servers, "east"));
+    assert!(east.get_opt("a").await.unwrap().is_none(), "with the client of the old one");
+    assert_eq!(requests.clients(), 1);
+    stop.cancel();
+    running.await.unwrap().unwrap();
 }

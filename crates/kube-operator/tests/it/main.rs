@@ -10,6 +10,8 @@ mod children_fences;
 #[cfg(feature = "manager")]
 mod clusters;
 #[cfg(feature = "manager")]
+mod clusters_announced;
+#[cfg(feature = "manager")]
 mod clusters_flood;
 #[cfg(feature = "manager")]
 mod clusters_input;

@@ -63,6 +63,25 @@ impl Workers {
         Self { tickets: Arc::new(Mutex::new(tickets)), names: SharedNames::default(), limit }
     }
 
+    /// Keeps so many workers for lanes that have none: a lane gets a second one only while more are free. Fewer lanes than that in which
+    /// everything hangs leave workers to all others.
+    ///
+    /// ```
+    /// use kube_runtime::controller::Workers;
+    ///
+    /// // Up to 31 lanes may hang, and however many work, 32 reconciles run at once.
+    /// let workers = Workers::new(64, 8).with_reserve(32);
+    /// # drop(workers);
+    /// ```
+    #[must_use]
+    pub fn with_reserve(self, workers: u16) -> Self {
+        let mut tickets = self.tickets.lock();
+        let queue = std::mem::replace(&mut tickets.queue, Queue::new(0));
+        tickets.queue = queue.with_reserve(workers);
+        drop(tickets);
+        self
+    }
+
     /// The lane of this name. Controllers of the same lane are served in the order in which they ask.
     #[must_use]
     pub fn lane(&self, name: &str) -> WorkerLane {
@@ -251,6 +270,34 @@ mod tests {
         assert!(woken.0.load(Ordering::Relaxed));
         assert!(other.poll_granted(&Context::from_waker(&waker)).is_ready());
         assert!(other.acquire(now()) && !other.acquire(now()));
+    }
+
+    /// Whatever they ask for, and in whatever order they come.
+    #[tokio::test(start_paused = true)]
+    async fn lanes_that_hang_leave_a_worker_to_others() {
+        for count in [1_usize, 8, 20, 31] {
+            for at_once in [false, true] {
+                let workers = Workers::new(64, 8).with_reserve(32);
+                let lane = |number| of(&workers, &format!("h{number}"));
+                let mut hanging: Vec<_> = (0..count).map(lane).collect();
+                for _ in 0..if at_once { 1 } else { 8 } {
+                    hanging.iter_mut().for_each(|lane| while lane.acquire(now()) && at_once {});
+                }
+                let taken: usize = hanging.iter().map(|lane| lane.running.len()).sum();
+                assert!(taken >= 32.min(count * 8), "{count} have {taken}: the others are for all");
+                let mut healthy = of(&workers, "healthy");
+                for _ in 0..3 {
+                    assert!(healthy.acquire(now()), "{count} hang and have {taken}");
+                    healthy.keep(0);
+                }
+            }
+        }
+        let workers = Workers::new(2, 0).with_reserve(1);
+        let (mut long, mut other) = (of(&workers, "long"), of(&workers, "other"));
+        assert!(long.acquire(now()) && !long.acquire(now()), "the last is for another");
+        assert!(other.acquire(now()));
+        long.keep(0);
+        assert!(long.acquire(now()));
     }
 
     #[tokio::test(start_paused = true)]

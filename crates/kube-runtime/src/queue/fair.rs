@@ -140,10 +140,12 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         self.lane(id).keys.outdate(priority, is_current);
     }
 
-    /// Takes the next key for which `allowed` holds: of the lane whose turn it is. O(log lanes), and for each lane without an allowed key.
+    /// Takes the next key for which `allowed` holds: of the lane whose turn it is, and of which fewer keys run than `below`. O(log lanes), and
+    /// for each lane without such a key.
     pub(super) fn pop_where(
         &mut self,
         now: Instant,
+        below: usize,
         allowed: impl Fn(&Place<K>) -> bool,
         is_current: impl Fn(&Place<K>) -> bool,
     ) -> Option<K> {
@@ -151,6 +153,10 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         let started = loop {
             let Some((turn, id)) = self.turns.pop_first() else { break None };
             let lane = self.lane(id);
+            if lane.running >= below {
+                passed.push((turn, id));
+                continue;
+            }
             let before = lane.keys.len();
             let Some(key) = lane.keys.pop_where(&allowed, &is_current) else {
                 passed.push((turn, id));

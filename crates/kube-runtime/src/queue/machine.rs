@@ -36,6 +36,8 @@ pub(crate) struct Queue<K, P, L = ()> {
     ready: Ready<K, L>,
     running: usize,
     limit: usize,
+    /// How many of these are for lanes of which no key runs.
+    reserve: usize,
     next_sequence: u64,
     /// How many keys became pending.
     adds: u64,
@@ -99,6 +101,11 @@ impl<K: Eq + Hash + Clone, P, L: Eq + Hash + Clone> Queue<K, P, L> {
         Self::with(limit, Ready::Fair(Box::new(FairLanes::new(or_no_limit(lane_limit)))))
     }
 
+    /// Keeps room for so many keys of lanes of which none runs: fewer lanes than that whose keys never finish leave room for others.
+    pub(crate) fn with_reserve(self, keys: u16) -> Self {
+        Self { reserve: keys.into(), ..self }
+    }
+
     fn with(limit: u16, ready: Ready<K, L>) -> Self {
         Self {
             entries: HashMap::new(),
@@ -106,6 +113,7 @@ impl<K: Eq + Hash + Clone, P, L: Eq + Hash + Clone> Queue<K, P, L> {
             ready,
             running: 0,
             limit: or_no_limit(limit),
+            reserve: 0,
             next_sequence: 0,
             adds: 0,
             last_wait: Duration::ZERO,
@@ -182,7 +190,9 @@ impl<K: Eq + Hash + Clone, P, L: Eq + Hash + Clone> Queue<K, P, L> {
             Some(Entry::Ready { sequence, payload, .. }) => *sequence == place.sequence && may_start(payload),
             _ => false,
         };
-        let key = self.ready.pop_where(now, allowed, is_current(entries))?;
+        let is_reserved = self.limit - self.running <= self.reserve;
+        let below = if is_reserved { 1 } else { usize::MAX };
+        let key = self.ready.pop_where(now, below, allowed, is_current(entries))?;
         self.running += 1;
         Some(self.take(key, now))
     }

@@ -53,16 +53,18 @@ impl<K, L: Eq + Hash + Clone> Ready<K, L> {
         }
     }
 
-    /// Removes and returns the next key for which `allowed` holds. Keys that are skipped keep their places.
+    /// Removes and returns the next key for which `allowed` holds, with fair lanes of one in which fewer keys run than `below`. Keys that are
+    /// skipped keep their places.
     pub(super) fn pop_where(
         &mut self,
         now: Instant,
+        below: usize,
         allowed: impl Fn(&Place<K>) -> bool,
         is_current: impl Fn(&Place<K>) -> bool,
     ) -> Option<K> {
         match self {
             Self::OneLine(keys) => keys.pop_where(allowed, is_current),
-            Self::Fair(lanes) => lanes.pop_where(now, allowed, is_current),
+            Self::Fair(lanes) => lanes.pop_where(now, below, allowed, is_current),
         }
     }
 

@@ -117,7 +117,8 @@ impl<S> ObjectReader<S> {
             }
             Event::InitDone => {
                 let gone = self.announced.end().into_iter();
-                gone.map(|name| Ok(ClusterEvent::Removed(name))).collect()
+                let gone = gone.map(ClusterEvent::Removed);
+                gone.chain([ClusterEvent::InitDone]).map(Ok).collect()
             }
             Event::InitApply(object) | Event::Apply(object) => {
                 let name = match name_of(&object) {

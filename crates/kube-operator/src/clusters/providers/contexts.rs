@@ -16,6 +16,7 @@ impl Clusters {
     /// comes from.
     ///
     /// A context whose name is no label value, as those that cloud tools write often are, is an error; the others are used.
+    /// So is one that names a file that is not there; the contexts are read once.
     pub fn contexts(place: impl Into<String>, kubeconfig: Kubeconfig) -> Self {
         let place = place.into();
         let names: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
@@ -56,7 +57,7 @@ mod tests {
         let events: Vec<_> = clusters.events.collect().await;
         let texts = events.into_iter().map(|event| match event {
             Ok(ClusterEvent::Upsert(spec)) => format!("{} {}", spec.name, spec.config.default_namespace),
-            Ok(ClusterEvent::Removed(name)) => format!("-{name}"),
+            Ok(other) => format!("{other:?}"),
             Err(error) => error.to_string(),
         });
         let texts = texts.collect::<Vec<_>>();

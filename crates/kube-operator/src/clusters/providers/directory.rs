@@ -26,11 +26,12 @@ impl Clusters {
     ///
     /// The name of the cluster is that of the file, without `.yaml`, `.yml`, `.json`, `.conf` or `.kubeconfig`. Files whose name begins
     /// with a dot, and directories, are left out, so that a mounted Secret works. A removed file removes its cluster; one that cannot be
-    /// used is an error once, and keeps what was read before. So does the directory.
+    /// read or used, such as a link without a target, is an error once, and keeps what was read before. So does the directory.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let source = format!("the directory {}", path.display());
-        let state = (Directory { path, files: BTreeMap::new(), last_error: None }, VecDeque::new(), false);
+        let directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        let state = (directory, VecDeque::new(), false);
         let events = stream::unfold(state, |(mut directory, mut pending, mut wait)| async move {
             loop {
                 if let Some(event) = pending.pop_front() {
@@ -40,6 +41,9 @@ impl Clusters {
                     sleep(INTERVAL).await;
                 }
                 pending.extend(directory.read().await);
+                if directory.last_error.is_none() {
+                    pending.push_back(Ok(ClusterEvent::InitDone));
+                }
             }
         });
         Self::of(source, events)
@@ -60,6 +64,8 @@ struct File {
     content: Content,
     /// The cluster that was announced.
     cluster: Option<ClusterName>,
+    /// Why the content cannot be used. It is tried again: what the kubeconfig names may come later, such as a certificate.
+    unusable: Option<String>,
 }
 
 impl Directory {
@@ -88,7 +94,7 @@ impl Directory {
             self.files.retain(|_, file| file.cluster.is_some()); // the name that one of them wants may be free now
         }
         for (path, content) in present {
-            if self.files.get(&path).is_none_or(|file| file.content != content) {
+            if self.files.get(&path).is_none_or(|file| file.content != content || file.unusable.is_some()) {
                 events.extend(self.changed(path, content).await);
             }
         }
@@ -106,8 +112,13 @@ impl Directory {
         });
         let holder = other.map(|(other, _)| other.display().to_string());
         let problem = content.as_ref().err().cloned();
-        let file = self.files.entry(path.clone()).or_insert(File { content: Ok(Vec::new()), cluster: None });
+        let file = self.files.entry(path.clone()).or_insert(File {
+            content: Ok(Vec::new()),
+            cluster: None,
+            unusable: None,
+        });
         file.content = content;
+        let unusable = file.unusable.take();
         if let Some(problem) = problem {
             return Some(Err(ClusterError::File { path, source: io::Error::other(problem) }));
         }
@@ -124,7 +135,11 @@ impl Directory {
                 file.cluster = Some(name.clone());
                 Some(Ok(ClusterSpec::new(name, config).into()))
             }
-            Err(source) => Some(Err(ClusterError::Kubeconfig { path, source })),
+            Err(source) => {
+                let error = ClusterError::Kubeconfig { path, source };
+                file.unusable = Some(error.to_string());
+                (file.unusable != unusable).then_some(Err(error))
+            }
         }
     }
 }
@@ -137,23 +152,40 @@ fn name_of(path: &Path) -> Result<ClusterName, ClusterError> {
     ClusterName::new(&name).map_err(|source| ClusterError::Name { place: path.display().to_string(), source })
 }
 
-/// The files of a directory. One that vanishes meanwhile is left out.
+/// The files of a directory. One that vanishes meanwhile is left out; one that is there and cannot be read is not.
 async fn contents(directory: &Path) -> io::Result<BTreeMap<PathBuf, Content>> {
     let mut entries = tokio::fs::read_dir(directory).await?;
     let mut files = BTreeMap::new();
     while let Some(entry) = entries.next_entry().await? {
         let path = entry.path();
-        // Followed: the files of a mounted Secret are symbolic links.
-        let is_file = tokio::fs::metadata(&path).await.is_ok_and(|metadata| metadata.is_file());
-        if !is_file || entry.file_name().to_string_lossy().starts_with('.') {
+        if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
-        match tokio::fs::read(&path).await {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            content => drop(files.insert(path, content.map_err(|error| error.to_string()))),
+        match content(&path).await {
+            Ok(Some(content)) => drop(files.insert(path, Ok(content))),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_entry(&path).await => {}
+            Err(error) => drop(files.insert(path, Err(error.to_string()))),
         }
     }
     Ok(files)
+}
+
+/// `None` if it is no file. Links are followed: the files of a mounted Secret are some.
+async fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match tokio::fs::metadata(path).await?.is_file() {
+        true => tokio::fs::read(path).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Whether the directory has an entry of this name. A link whose target is not there is one: while the volume of a Secret is exchanged,
+/// files that it has all the time are not found for a moment.
+async fn is_entry(path: &Path) -> bool {
+    match tokio::fs::symlink_metadata(path).await {
+        Ok(_) => true,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +206,7 @@ mod tests {
         let text = |event| match event {
             Ok(ClusterEvent::Upsert(spec)) => format!("+{} {}", spec.name, spec.config.cluster_url),
             Ok(ClusterEvent::Removed(name)) => format!("-{name}"),
+            Ok(other) => format!("{other:?}"),
             Err(error) => ClusterError::to_string(&error).replace(&prefix, ""),
         };
         directory.read().await.into_iter().map(text).collect()
@@ -219,5 +252,49 @@ mod tests {
         fs::rename(&moved, folder.path()).unwrap();
         fs::remove_file(path("west")).unwrap();
         assert_eq!(read(&mut directory).await, ["-west"]);
+    }
+
+    /// The volume of a certificate may be filled after the program has started.
+    #[tokio::test]
+    async fn a_kubeconfig_whose_files_come_later_is_used_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let mut directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        let files = tempfile::tempdir().unwrap();
+        let certificate = files.path().join("ca.crt");
+        let named = format!("certificate-authority: '{}', server", certificate.display());
+        fs::write(folder.path().join("east.yaml"), kubeconfig("a").replace("server", &named)).unwrap();
+        let missing = read(&mut directory).await;
+        assert!(missing.len() == 1 && missing[0].contains("ca.crt"), "{missing:?}");
+        assert_eq!(read(&mut directory).await, [""; 0], "an error is said once");
+        let text = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        fs::write(&certificate, text).unwrap();
+        assert_eq!(read(&mut directory).await, ["+east https://a:6443/"]);
+        assert_eq!(read(&mut directory).await, [""; 0]);
+    }
+
+    /// Otherwise an error of a volume would remove clusters, and the program clean up on them.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_that_is_there_and_cannot_be_found_out_about_keeps_its_cluster() {
+        use std::os::unix::fs::symlink;
+        let (folder, volume) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (link, target) = (folder.path().join("east.yaml"), volume.path().join("east.yaml"));
+        let path = folder.path().to_owned();
+        let mut directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        fs::write(&target, kubeconfig("a")).unwrap();
+        symlink(&target, &link).unwrap();
+        assert_eq!(read(&mut directory).await, ["+east https://a:6443/"]);
+        fs::remove_file(&target).unwrap();
+        let absent = read(&mut directory).await;
+        assert!(absent.len() == 1 && absent[0].starts_with("east.yaml: "), "{absent:?}");
+        symlink(&target, &target).unwrap(); // a circle
+        let circle = read(&mut directory).await;
+        assert!(circle.len() == 1 && circle[0].starts_with("east.yaml: "), "{circle:?}");
+        fs::remove_file(&target).unwrap();
+        fs::write(&target, kubeconfig("a")).unwrap();
+        assert_eq!(read(&mut directory).await, ["+east https://a:6443/"]);
+        fs::remove_file(&link).unwrap();
+        assert_eq!(read(&mut directory).await, ["-east"]);
     }
 }

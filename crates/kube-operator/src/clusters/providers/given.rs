@@ -25,6 +25,7 @@ impl Clusters {
     }
 
     /// Clusters that the program adds and removes while it runs. When the sender is dropped, the clusters stay.
+    /// [`ClusterEvent::InitDone`] says that those are sent that there are at the start.
     pub fn channel() -> (mpsc::Sender<ClusterEvent>, Self) {
         let (sender, mut receiver) = mpsc::channel(CHANNEL);
         let events = stream::poll_fn(move |cx| receiver.poll_recv(cx).map(|event| event.map(Ok)));

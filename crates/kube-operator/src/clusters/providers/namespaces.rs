@@ -20,8 +20,10 @@ impl Clusters {
         let labels = labels.into();
         let source = format!("the namespaces with labels {labels}");
         let watched = watcher::Config { label_selector: Some(labels), ..watcher::Config::default() };
-        let watch = watcher(Api::<Namespace>::all(client), watched).default_backoff();
-        Self::of(source, of_objects(watch, name_of, OfNamespace(config)))
+        let api = Api::<Namespace>::all(client);
+        let path = api.resource_url().to_owned();
+        let watch = watcher(api, watched).default_backoff();
+        Self::of(source, of_objects(watch, name_of, OfNamespace(config))).watching(path)
     }
 }
 

@@ -80,8 +80,9 @@ impl From<SecretClusters> for Clusters {
             Some(labels) => format!("the Secrets with labels {labels}"),
             None => "the Secrets".to_owned(),
         };
+        let path = api.resource_url().to_owned();
         let watch = watcher(api, config).default_backoff();
-        Self::of(source, of_objects(watch, name_of, secrets))
+        Self::of(source, of_objects(watch, name_of, secrets)).watching(path)
     }
 }
 

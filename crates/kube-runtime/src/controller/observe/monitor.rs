@@ -96,6 +96,13 @@ impl Monitor {
         cache.is_some_and(|cache| cache.is_ready()) && watches.iter().all(|watch| watch.status().synced)
     }
 
+    /// Whether each watch shows the cluster to which its client leads.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shows_present_clusters(&self) -> bool {
+        self.observation.watches.show_present_clusters()
+    }
+
     /// Whether the controller makes progress: for a liveness probe.
     ///
     /// It does not while it was not started, after it has ended, or when it waits for a reason, such as an unreachable server: then a

@@ -1,0 +1,75 @@
+//! The events of all providers, as changes of the fleet. Their errors are logged.
+
+use super::{
+    claims::{Change, Claimed, Claims},
+    error::ClusterError,
+    event::{ClusterEvent, ClusterEvents, Clusters},
+    fleet::Fleet,
+};
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream, SelectAll, select_all},
+};
+use kube_core::panic::panic_message;
+use std::{collections::BTreeSet, panic::AssertUnwindSafe};
+
+/// All providers.
+pub(super) struct Sources {
+    events: SelectAll<NumberedEvents>,
+    /// What each is, in words.
+    names: Vec<String>,
+    claims: Claims,
+    /// Those that have not announced yet what they have.
+    unsynced: BTreeSet<usize>,
+    fleet: Fleet,
+}
+
+/// Each event with the number of its provider.
+type NumberedEvents = BoxStream<'static, (usize, Result<ClusterEvent, ClusterError>)>;
+
+impl Sources {
+    /// Tells the fleet of each provider that has announced what it has: when it says so, or ends otherwise than by a panic.
+    pub(super) fn new(providers: Vec<Clusters>, fleet: Fleet) -> Self {
+        let names: Vec<String> = providers.iter().map(|provider| provider.source().to_owned()).collect();
+        let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
+            let end = stream::once(async { Ok(ClusterEvent::InitDone) });
+            guarded(events.chain(end).boxed()).map(move |event| (source, event)).boxed()
+        };
+        let events = select_all(providers.into_iter().enumerate().map(numbered));
+        Self { events, unsynced: (0..names.len()).collect(), names, claims: Claims::default(), fleet }
+    }
+
+    /// Whether nothing comes any more.
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// What the next event changes. Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Vec<Change> {
+        let Some((source, event)) = self.events.next().await else { return Vec::new() };
+        if matches!(event, Ok(ClusterEvent::InitDone)) && self.unsynced.remove(&source) {
+            self.fleet.provider_has_synced();
+        }
+        let changes = event.and_then(|event| {
+            self.claims.apply(source, event).map_err(|Claimed { name, source, holder }| {
+                ClusterError::Claimed {
+                    name,
+                    source_name: self.names[source].clone(),
+                    holder: self.names[holder].clone(),
+                }
+            })
+        });
+        changes.unwrap_or_else(|error| {
+            tracing::error!(provider = self.names[source], %error, "a cluster cannot be used; all others are not affected");
+            Vec::new()
+        })
+    }
+}
+
+fn guarded(events: ClusterEvents) -> ClusterEvents {
+    let events = AssertUnwindSafe(events).catch_unwind();
+    let panicked = |panic: Box<dyn std::any::Any + Send>| {
+        ClusterError::Provider(format!("the provider panicked: {}", panic_message(&*panic)).into())
+    };
+    events.map(move |event| event.unwrap_or_else(|panic| Err(panicked(panic)))).boxed()
+}
