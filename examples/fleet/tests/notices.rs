@@ -195,9 +195,9 @@ async fn while_a_cluster_is_away_the_status_of_a_notice_is_not_written_again() {
     running.await.unwrap().unwrap();
 }
 
-/// A cluster that is made anew has its name and nothing else.
+/// A cluster that is created again has its name and nothing else.
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_is_made_anew_gets_the_notices() {
+async fn a_cluster_that_is_created_again_gets_the_notices() {
     let servers = TestFleet::new(["hub", "east", "new"]);
     let Started { notices, sender, stop, running } = start(&servers).await;
     sender.send(cluster("east", "eu")).await.unwrap();

@@ -31,13 +31,13 @@
 //! stream. A manager may have several. A name belongs to the provider that announces it first.
 //!
 //! **A cluster alone.** A cluster starts, fails, waits and ends without any other one, or the manager's start or readiness, waiting for it.
-//! [`Fleet`] tells how each is, and whether all are announced that there are. One that does not answer is tried again after 1 s, later after up to a minute; once its controllers run,
-//! their watches retry as those of any controller.
+//! [`Fleet`] tells how each is, and whether all are announced that there are. One that does not answer is tried again after 1 s, later
+//! after up to a minute; once its controllers run, their watches retry as those of any controller.
 //!
 //! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address is used once the cluster there
-//! says who it is, by the uid of its namespace `kube-system`; the same one resumes, and another one lists everything anew. A removed cluster stops its reconciles within
-//! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there, unless
-//! [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
+//! says who it is, by the uid of its namespace `kube-system`; the same one resumes, and another one lists everything anew. A removed
+//! cluster stops its reconciles within [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has
+//! written to it stays there, unless [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
 //!
 //! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
 //! worker time. Half of them are for clusters that have none, so that fewer hanging clusters than that stop no other.

@@ -140,8 +140,8 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         self.lane(id).keys.outdate(priority, is_current);
     }
 
-    /// Takes the next key for which `allowed` holds: of the lane whose turn it is, and of which fewer keys run than `below`. O(log lanes), and
-    /// for each lane without such a key.
+    /// Takes the next key for which `allowed` holds: of the lane whose turn it is, and of which fewer keys run than `below`. O(log lanes),
+    /// and for each lane without such a key.
     pub(super) fn pop_where(
         &mut self,
         now: Instant,

@@ -53,8 +53,8 @@ impl<K, L: Eq + Hash + Clone> Ready<K, L> {
         }
     }
 
-    /// Removes and returns the next key for which `allowed` holds, with fair lanes of one in which fewer keys run than `below`. Keys that are
-    /// skipped keep their places.
+    /// Removes and returns the next key for which `allowed` holds, with fair lanes of one in which fewer keys run than `below`. Keys that
+    /// are skipped keep their places.
     pub(super) fn pop_where(
         &mut self,
         now: Instant,
