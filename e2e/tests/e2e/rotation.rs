@@ -84,7 +84,7 @@ fn a_followed_file_that_changes_disturbs_neither_watches_nor_requests() -> anyho
     })
 }
 
-/// As when the certificates of a control plane are made anew: afterwards the old ones are worth nothing.
+/// As when the certificates of a control plane are created again: afterwards the old ones are worth nothing.
 #[test]
 fn another_ca_disturbs_neither_watches_nor_requests() -> anyhow::Result<()> {
     run(Requires::EmbeddedServer, |_| {
