@@ -92,7 +92,8 @@ impl Fleet {
     }
 
     /// An item whenever a cluster comes, leaves, changes its state or its labels, or all providers have announced what they have; several
-    /// changes may be one item. For a controller of the hub that has to look at its objects again then, by [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
+    /// changes may be one item. For a controller of the hub that has to look at its objects again then, by
+    /// [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         stream::unfold(self.0.changed.subscribe(), |mut changed| async move {
             changed.changed().await.ok()?;
