@@ -48,7 +48,7 @@ fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
 fn a_project_is_written_extended_and_up_to_date() {
     let home = tempfile::tempdir().expect("a folder");
     let project = project(home.path());
-    assert_eq!(texts(&project).len(), 12);
+    assert_eq!(texts(&project).len(), 13);
     assert_eq!(std::fs::read_dir(home.path()).expect("a folder").count(), 1, "nothing else is left");
 
     let source = project.join("src");

@@ -8,8 +8,8 @@ use futures::{channel::mpsc, future::join_all};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, CustomResource, Resource, ResourceExt,
-    api::{DeleteParams, ObjectMeta, Patch, PatchParams},
-    error::ErrorChain,
+    api::{DeleteParams, ObjectMeta, Patch, PatchParams, Preconditions},
+    error::{ErrorChain, ErrorClass},
     operator::{
         clusters::{Cluster, ClusterName, Fleet, OnCluster},
         manager::Manager,
@@ -199,9 +199,12 @@ async fn write_to(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
 async fn delete_from(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
     let (maps, name) = (maps(cluster), map_name(notice));
     within(async {
-        match maps.get_metadata_opt(&name).await? {
+        match ErrorClass::absent_as_none(maps.get_metadata(&name).await)? {
             Some(map) if map.annotations().get(NOTICE) == Some(&owner(notice)) => {
-                maps.delete(&name, &DeleteParams::default()).await.map(drop)
+                let preconditions =
+                    Preconditions { uid: map.uid(), resource_version: map.resource_version() };
+                let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+                maps.delete(&name, &params).await.map(drop)
             }
             _ => Ok(()), // it is not there, or somebody else's
         }

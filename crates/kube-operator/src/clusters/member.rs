@@ -90,7 +90,7 @@ impl Member {
             return self.renew("its default namespace is another one now", now);
         }
         match self.spec.is_reached_as(&before) {
-            true if self.exchange == Exchange::Asking => Vec::new(),
+            true if self.exchange == Exchange::Asking && self.unit.runs() => Vec::new(),
             true => self.unit.repeated(now),
             false if is_elsewhere => self.unit.announced_elsewhere(now),
             false => self.unit.announced(now),

@@ -229,7 +229,7 @@ impl Supervisor {
     fn retry_freed(&mut self) {
         for name in self.identities.take_freed() {
             let Some(member) = self.members.get_mut(&name) else { continue };
-            let effects = member.unit.announced(Instant::now());
+            let effects = member.unit.freed(Instant::now());
             self.perform(&name, effects);
         }
     }

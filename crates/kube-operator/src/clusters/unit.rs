@@ -169,6 +169,14 @@ impl Unit {
         }
     }
 
+    /// The cluster that another name had is free, in case this one was refused for it. One that leaves goes on leaving.
+    pub(super) fn freed(&mut self, now: Instant) -> Vec<Effect> {
+        match self.phase {
+            Phase::Stuck | Phase::Stopping { then: Then::Stick, .. } => self.announced(now),
+            _ => vec![],
+        }
+    }
+
     /// It has the place that it asked for.
     pub(super) fn placed(&mut self, now: Instant) -> Vec<Effect> {
         if self.phase != Phase::Waiting {

@@ -31,13 +31,21 @@ fn add_schema(
     path: &str,
     fields: &mut Vec<String>,
 ) {
+    let prunes_unnamed = prunes(schema);
     if let Some(keywords) = keep_unnamed(schema, &other) {
         fields.push(format!("{path} {keywords}").trim_start().to_owned());
     }
-    if let Some(others) = other.properties
-        && prunes(schema)
-    {
-        add_properties(schema, others, what, path, fields);
+    for (name, other) in other.properties.into_iter().flatten() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        // Below a named field, the server prunes also where it keeps fields without a name beside it.
+        match schema.properties.as_mut().and_then(|properties| properties.get_mut(&name)) {
+            Some(schema) => add_schema(schema, other, what, &path, fields),
+            None if prunes_unnamed => {
+                schema.properties.get_or_insert_default().insert(name, other);
+                fields.push(path);
+            }
+            None => {}
+        }
     }
     let below = format!("{path}[]");
     if let (Some(JSONSchemaPropsOrArray::Schema(schema)), Some(JSONSchemaPropsOrArray::Schema(other))) =
@@ -60,26 +68,6 @@ fn add_schema(
     if let (Some(values), Some(others), Add::FieldsAndValues) = (&mut schema.enum_, other.enum_, what) {
         let new: Vec<_> = others.into_iter().filter(|value| !values.contains(value)).collect();
         values.extend(new);
-    }
-}
-
-fn add_properties(
-    schema: &mut JSONSchemaProps,
-    others: impl IntoIterator<Item = (String, JSONSchemaProps)>,
-    what: Add,
-    path: &str,
-    fields: &mut Vec<String>,
-) {
-    for (name, other) in others {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let properties = schema.properties.get_or_insert_default();
-        match properties.get_mut(&name) {
-            Some(schema) => add_schema(schema, other, what, &path, fields),
-            None => {
-                properties.insert(name, other);
-                fields.push(path);
-            }
-        }
     }
 }
 
@@ -161,6 +149,14 @@ mod tests {
             (with("x-kubernetes-embedded-resource"), "x-kubernetes-embedded-resource"),
         ] {
             assert_eq!(added(of_texts.clone(), other), (with(keyword), vec![format!("v1 {keyword}")]));
+        }
+        // Also beside such a keyword, below a field that both name.
+        let open = |properties: Value| json!({ "type": "object", preserve: true, "properties": properties });
+        let of = |names: &[&str]| json!({ "template": object(names.iter().map(|name| ((*name).to_owned(), text.clone())).collect()) });
+        for schema in [object(of(&["a"])), open(of(&["a"]))] {
+            let (schema, fields) = added(schema, open(of(&["a", "b"])));
+            assert_eq!(schema, open(of(&["a", "b"])));
+            assert_eq!(fields.last().unwrap(), "v1 template.b");
         }
         // What does not prune loses nothing.
         let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });

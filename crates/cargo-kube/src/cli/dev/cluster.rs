@@ -1,7 +1,7 @@
 //! The server of `cargo kube dev`: an embedded one or that of the current kubeconfig; the kubeconfigs, and what it gets of the program's
 //! manifests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,8 @@ pub(super) struct Cluster {
     url: String,
     /// What is replaced in a cluster of the user: what is called first, then where that leads, by kind and name.
     detours: Mutex<BTreeMap<(bool, String), Detour>>,
+    /// What was not there before and is kept.
+    made: Mutex<BTreeSet<(bool, String)>>,
     /// Renews the token of the operator.
     renewal: Mutex<JoinSet<()>>,
     /// Of this user alone; removed with this value.
@@ -92,6 +94,7 @@ impl Cluster {
             client: Client::try_from(config)?,
             folder: tempfile::Builder::new().prefix("cargo-kube-dev-").tempdir()?,
             detours: Mutex::default(),
+            made: Mutex::default(),
             renewal: Mutex::default(),
             embedded,
             place,
@@ -189,16 +192,25 @@ impl Cluster {
         Ok(())
     }
 
+    /// What is kept, by kind and name.
+    fn made(&self) -> MutexGuard<'_, BTreeSet<(bool, String)>> {
+        self.made.lock().expect("invariant: nothing panics with this lock")
+    }
+
     fn detours(&self) -> MutexGuard<'_, BTreeMap<(bool, String), Detour>> {
         self.detours.lock().expect("invariant: nothing panics with this lock")
     }
 
     /// Before an object is applied that will be put back.
     async fn replace(&self, operator: &str, object: &mut Value) -> Result<()> {
-        let Some(detour) = Detour::begin(&self.client, operator, object).await? else { return Ok(()) };
-        let (kind, metadata) = (&object["kind"], &object["metadata"]);
-        let is_called = object["apiVersion"] == "admissionregistration.k8s.io/v1";
-        let key = (!is_called, format!("{kind} {} {}", metadata["namespace"], metadata["name"]));
+        let key = key_of(object);
+        if self.made().contains(&key) {
+            return Ok(()); // a role of this session, which is kept
+        }
+        let Some(detour) = Detour::begin(&self.client, operator, object).await? else {
+            self.made().insert(key);
+            return Ok(());
+        };
         self.detours().insert(key, detour);
         Ok(())
     }
@@ -274,6 +286,13 @@ impl Cluster {
         }
         result.and(self.folder.close().context("the files of this session"))
     }
+}
+
+/// In the order in which objects are put back: what is called first, then where that leads.
+fn key_of(object: &Value) -> (bool, String) {
+    let (kind, metadata) = (&object["kind"], &object["metadata"]);
+    let is_called = object["apiVersion"] == "admissionregistration.k8s.io/v1";
+    (!is_called, format!("{kind} {} {}", metadata["namespace"], metadata["name"]))
 }
 
 #[cfg(test)]

@@ -175,6 +175,51 @@ async fn what_others_have_changed_meanwhile_stays() {
     server.shutdown().await;
 }
 
+/// The operator of the session, or cert-manager, injects a CA into the webhooks.
+#[tokio::test]
+async fn a_ca_that_was_injected_is_no_change_of_others() {
+    for is_installed in [true, false] {
+        let server = users_cluster().await;
+        installed(&server, DEPLOYMENT).await;
+        if is_installed {
+            installed(&server, CALLED).await;
+        }
+        let cluster = session(&server).await;
+        register(&cluster, &[DEPLOYMENT, CALLED].concat()).await;
+        let resource = ApiResource::erase::<
+            k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration,
+        >(&());
+        let webhooks: Api<DynamicObject> = Api::all_with(admin(&server).await, &resource);
+        let mut object = webhooks.get("op").await.unwrap();
+        object.data["webhooks"][0]["clientConfig"]["caBundle"] = json!("eA==");
+        webhooks.replace("op", &Default::default(), &object).await.unwrap();
+        cluster.stop().await.unwrap();
+        let left = all(&server, WEBHOOKS.0, WEBHOOKS.1).await;
+        let policies: Vec<_> = left.iter().map(|it| &it.data["webhooks"][0]["failurePolicy"]).collect();
+        assert_eq!(policies.len(), usize::from(is_installed));
+        assert!(policies.iter().all(|policy| **policy == "Fail"), "{policies:?}");
+        server.shutdown().await;
+    }
+}
+
+/// An object of the sources is refused after others were applied.
+#[tokio::test]
+async fn a_registration_that_fails_is_put_back_too() {
+    let server = users_cluster().await;
+    installed(&server, &[DEPLOYMENT, CALLED].concat()).await;
+    let before = content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await);
+    let cluster = session(&server).await;
+    register(&cluster, &[DEPLOYMENT, CALLED].concat()).await;
+    let refused = "{apiVersion: v1, kind: ConfigMap, metadata: {name: op, namespace: none}}\n---\n";
+    let text = [DEPLOYMENT, &CALLED.replace("[CREATE]", "[CREATE, UPDATE]"), refused].concat();
+    let objects = Objects::parse(&text).unwrap();
+    let deployed = Deployed::read(objects.iter(), &[], cluster.place).unwrap();
+    cluster.apply_deployed(&deployed).await.unwrap_err();
+    cluster.stop().await.unwrap();
+    assert_eq!(content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await), before);
+    server.shutdown().await;
+}
+
 #[tokio::test]
 async fn roles_that_are_there_are_put_back_and_others_stay() {
     let server = users_cluster().await;
@@ -184,9 +229,12 @@ async fn roles_that_are_there_are_put_back_and_others_stay() {
     let cluster = session(&server).await;
     let binding = ROLE.replace("name: op", "name: op-new");
     register(&cluster, &[DEPLOYMENT, ROLE, &binding].concat()).await;
+    // The sources change: the role that was not there is as they say now.
+    register(&cluster, &[DEPLOYMENT, ROLE, &binding.replace("[get]", "[get, list]")].concat()).await;
     cluster.stop().await.unwrap();
     let after = content(&all(&server, "rbac.authorization.k8s.io/v1", "ClusterRole").await);
     assert_eq!((&after[0], after.len()), (&before[0], 2));
+    assert_eq!(after[1][2]["rules"][0]["verbs"], json!(["get", "list"]));
     server.shutdown().await;
 }
 

@@ -17,7 +17,7 @@ use super::say::say;
 
 /// The object as it was before the session, as JSON; empty if there was none.
 const BEFORE: &str = "cargo-kube/before-dev";
-/// The object as the session has written it, as JSON.
+/// The object as the session has written it, as JSON; empty while that is not known, and then all is put back.
 const WRITTEN: &str = "cargo-kube/written-by-dev";
 /// The operator of the session, by namespace and name.
 const OPERATOR: &str = "cargo-kube/dev-of";
@@ -92,6 +92,7 @@ impl Detour {
         };
         let metadata = &mut object["metadata"];
         metadata["annotations"][BEFORE] = json!(before);
+        metadata["annotations"][WRITTEN] = json!(""); // not known until it is read again
         metadata["annotations"][OPERATOR] = json!(operator);
         metadata["labels"][LABEL] = json!("true");
         Ok(Some(detour))
@@ -115,8 +116,15 @@ impl Detour {
             let types = TypeMeta { api_version: api_version.into(), kind: kind.into() };
             let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types.clone())?);
             let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-            let objects =
-                api.list(&ListParams::default().labels(LABEL)).await.with_context(|| kind.to_owned())?;
+            let objects = match api.list(&ListParams::default().labels(LABEL)).await {
+                Err(error) if ErrorClass::of(&error) == ErrorClass::Forbidden => {
+                    say(&format!(
+                        "{kind} objects that a killed session may have left are not looked for: {error}"
+                    ));
+                    continue;
+                }
+                objects => objects.with_context(|| kind.to_owned())?,
+            };
             for mut object in objects.items {
                 if object.annotations().get(OPERATOR).is_some_and(|of| of == operator) {
                     object.types = Some(types.clone());
@@ -146,7 +154,8 @@ impl Detour {
         let version = live.resource_version();
         let preconditions = Preconditions { uid: live.uid(), resource_version: version.clone() };
         let now = content(live.clone())?;
-        let written = note(WRITTEN).map_or(Ok(now.clone()), |text| serde_json::from_str(&text));
+        let written = note(WRITTEN).filter(|text| !text.is_empty());
+        let written = written.map_or(Ok(now.clone()), |text| serde_json::from_str(&text));
         let written = written.map_err(Error::SerdeError)?;
         let (mut object, changed_by_others) = if before.is_empty() {
             if is_as_written(&now, &written) {
@@ -173,11 +182,14 @@ impl Detour {
     }
 }
 
-/// Whether nobody else has changed more than metadata of the object.
+/// Whether nobody else has changed more than metadata of the object, and the CA that is injected into webhooks.
 fn is_as_written(now: &Value, written: &Value) -> bool {
     let fields = |object: &Value| {
         let mut object = object.clone();
         object["metadata"].take();
+        for webhook in object["webhooks"].as_array_mut().into_iter().flatten() {
+            webhook["clientConfig"].as_object_mut().map(|config| config.remove("caBundle"));
+        }
         object
     };
     fields(now) == fields(written)

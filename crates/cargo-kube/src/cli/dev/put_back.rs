@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The object `now` with the fields of `before` where the session has `written` others. Fields that are no longer as it has written them
-/// stay, and are returned. Lists are compared whole.
+/// stay, and are returned. Lists of objects with names are compared by name, others whole.
 pub(super) fn put_back(now: Value, written: &Value, before: &Value) -> (Value, Vec<String>) {
     let mut changed_by_others = Vec::new();
     let object = match now {
@@ -44,11 +44,41 @@ fn fields_back(
             ) => {
                 *fields = fields_back(std::mem::take(fields), written, before, &path, changed_by_others);
             }
+            (Some(Value::Array(list)), Some(written), Some(before))
+                if have_names([list, items(written), items(before)]) =>
+            {
+                let order: Vec<_> = list.iter().map(name).collect();
+                let [written, before] = [written, before].map(|list| Value::Object(by_name(items(list))));
+                let mut back = fields_back(by_name(list), &written, &before, &path, changed_by_others);
+                *list = order.iter().filter_map(|name| back.remove(name)).collect();
+                list.extend(back.into_iter().map(|(_, item)| item));
+            }
             _ if changed_by_others.contains(&path) => {}
             _ => changed_by_others.push(path),
         }
     }
     now
+}
+
+/// Whether each item of these lists has a name of its own.
+fn have_names(lists: [&[Value]; 3]) -> bool {
+    lists.iter().all(|list| {
+        list.iter().all(|item| item["name"].is_string())
+            && !list.is_empty()
+            && by_name(list).len() == list.len()
+    })
+}
+
+fn items(list: &Value) -> &[Value] {
+    list.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn name(item: &Value) -> String {
+    item["name"].as_str().unwrap_or_default().to_owned()
+}
+
+fn by_name(list: &[Value]) -> Map<String, Value> {
+    list.iter().map(|item| (name(item), item.clone())).collect()
 }
 
 #[cfg(test)]
@@ -68,6 +98,17 @@ mod tests {
         let expected = json!({ "metadata": { "labels": { "by": "others" } },
             "spec": { "selector": { "app": "op" }, "ports": [443, 80], "type": "LoadBalancer" } });
         assert_eq!((object, changed), (expected, vec!["spec.type".to_owned()]));
+    }
+
+    #[test]
+    fn items_with_names_are_put_back_field_by_field() {
+        let webhooks = |policy: &str, config: Value| json!({ "webhooks": [{ "name": "a", "failurePolicy": policy, "clientConfig": config }, { "name": "b" }] });
+        let before = webhooks("Fail", json!({ "service": "op" }));
+        let written = webhooks("Ignore", json!({ "service": "op" }));
+        // The operator of the session has injected its CA.
+        let now = webhooks("Ignore", json!({ "service": "op", "caBundle": "x" }));
+        let expected = webhooks("Fail", json!({ "service": "op", "caBundle": "x" }));
+        assert_eq!(put_back(now, &written, &before), (expected, Vec::new()));
     }
 
     #[test]
