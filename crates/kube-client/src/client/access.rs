@@ -16,7 +16,7 @@ use super::sender::Sender;
 use super::shared_access::{ClientAccess, KnownCluster};
 use crate::Result;
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, ErrorClass};
 use crate::stack::AccessService;
 use crate::task::in_task_of_runtime;
 
@@ -97,7 +97,8 @@ impl Client {
         Ok(true)
     }
 
-    /// The identity of the cluster: the uid of the namespace `kube-system`. `None` if the client may not read it.
+    /// The identity of the cluster: the uid of the namespace `kube-system`. `None` if the client may not read it, or it has none. The 404 of a
+    /// server that does not serve namespaces, such as a balancer before it, says nothing and is an error.
     ///
     /// # Errors
     /// If the server could not be asked, or does not accept the credentials.
@@ -107,7 +108,11 @@ impl Client {
         let object = self.request::<IdentifiedObject>(request.map_err(Error::BuildRequest)?).await;
         match object {
             Ok(object) => Ok(object.metadata.uid.filter(|uid| !uid.is_empty())),
-            Err(Error::Api(status)) if status.code == 403 || status.code == 404 => Ok(None),
+            Err(Error::Api(status))
+                if status.code == 403 || ErrorClass::of_status(&status) == ErrorClass::NotFound =>
+            {
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

@@ -23,8 +23,8 @@ use tokio::time::{sleep, timeout};
 /// A function of the program.
 pub(super) type OnRemoved = Arc<dyn Fn(Cluster) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync>;
 
-/// How long a replica that does not have the cluster waits for it: the one that had it may be about to end.
-const HAND_OVER: Duration = Duration::from_secs(5);
+/// How long a replica that does not have the cluster waits for it: the one that had it may have crashed, and its Lease is valid for 15 s.
+const HAND_OVER: Duration = Duration::from_secs(20);
 
 /// Calls `removed` where the name of the cluster is assigned to this replica now or soon, for at most `limit`, unless it is withdrawn
 /// before.

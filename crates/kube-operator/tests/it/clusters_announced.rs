@@ -16,7 +16,7 @@ use kube_operator::{
     manager::{Manager, Restart},
 };
 use kube_runtime::{controller::Action, watcher};
-use kube_testserver::{Fault, Match, TestFleet};
+use kube_testserver::{Fault, FaultResponse, Match, TestFleet};
 use std::{convert::Infallible, sync::Arc};
 use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
@@ -150,7 +150,13 @@ async fn an_address_that_leads_to_the_cluster_of_another_name_is_never_used() {
     started.announce("two", "alias").await;
     sleep(seconds(15)).await;
     assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Synced), "on the old one");
+    // A balancer before it, which does not know a server yet.
+    let unknown = FaultResponse::status(404, "NotFound").body("404 page not found");
+    let unknown = servers.server("east").unwrap().fault(Match::get::<Namespace>(), unknown);
     busy.remove();
+    sleep(seconds(60)).await;
+    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Synced), "on the old one");
+    unknown.remove();
     sleep(seconds(60)).await;
     assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Failed));
     assert_eq!((started.log.take(), started.requests.count("alias one")), (vec!["one a".into()], 0));
