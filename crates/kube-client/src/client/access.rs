@@ -97,8 +97,8 @@ impl Client {
         Ok(true)
     }
 
-    /// The identity of the cluster: the uid of the namespace `kube-system`. `None` if the client may not read it, or it has none. The 404 of a
-    /// server that does not serve namespaces, such as a balancer before it, says nothing and is an error.
+    /// The identity of the cluster: the uid of the namespace `kube-system`. `None` if the client may not read it, or it has none. The 404
+    /// of a server that does not serve namespaces, such as a balancer before it, says nothing and is an error.
     ///
     /// # Errors
     /// If the server could not be asked, or does not accept the credentials.

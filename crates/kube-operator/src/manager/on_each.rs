@@ -43,7 +43,8 @@ impl Manager {
     /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end
     /// of the program, nor for one that has never answered, nor for a name whose cluster has another name or is the hub; and it is called
     /// once, whether it succeeds or not. With leader election or sharding, the replica calls it that has the cluster then or within 20 s,
-    /// because the one that had it may have crashed: if that changes in this time, another one calls it again. One that is announced again before it is called is not cleaned up.
+    /// because the one that had it may have crashed: if that changes in this time, another one calls it again. One that is announced again
+    /// before it is called is not cleaned up.
     ///
     /// A name that has another address when it is announced again while the old cluster leaves has that cleaned up if the new one says
     /// that it is another, by the uid of `kube-system`. A cluster whose address changes without a removal is not cleaned up: the name has
