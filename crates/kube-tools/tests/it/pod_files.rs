@@ -18,6 +18,7 @@ use kube_tools::pods::{Copied, CopyError, CopyErrorKind, CopyParams, CopyProgres
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinHandle;
 
 use crate::cutter::Cutter;
 use crate::pod_exec::create_with_sidecar;
@@ -229,6 +230,15 @@ async fn a_copy_of_files_that_changed_meanwhile_is_not_resumed() {
     server.shutdown().await;
 }
 
+/// A copy of the file `large` that goes on after its first 900 kB.
+async fn copy_of_large(pods: Api<Pod>, target: PathBuf) -> JoinHandle<Result<Copied, CopyError>> {
+    let (sender, mut progress) = tokio::sync::watch::channel(CopyProgress::default());
+    let params = CopyParams::default().container("main").retries(2).progress(sender);
+    let copying = tokio::spawn(async move { pods.copy_from("web", "large", target, &params).await });
+    within(progress.wait_for(|progress| progress.bytes >= 900_000)).await.unwrap();
+    copying
+}
+
 /// `web` is rescheduled in the middle of the copy: the files of the image are the same, the others are not.
 #[tokio::test]
 async fn a_copy_is_not_resumed_in_another_pod_of_the_name() {
@@ -243,13 +253,7 @@ async fn a_copy_is_not_resumed_in_another_pod_of_the_name() {
         let limit = if attempts.fetch_add(1, Ordering::SeqCst) == 0 { 1_000_000 } else { u64::MAX };
         run(process, root.clone(), limit)
     });
-    let (sender, mut progress) = tokio::sync::watch::channel(CopyProgress::default());
-    let params = CopyParams::default().container("main").retries(2).progress(sender);
-    let copying = tokio::spawn({
-        let (pods, target) = (pods.clone(), here.path().join("copy"));
-        async move { pods.copy_from("web", "large", target, &params).await }
-    });
-    within(progress.wait_for(|progress| progress.bytes >= 900_000)).await.unwrap();
+    let copying = copy_of_large(pods, here.path().join("copy")).await;
     direct.delete("web", &kube_client::api::DeleteParams::default().grace_period(0)).await.unwrap();
     within(crate::running_pod::create_running(&direct)).await;
     cutter.cut();
@@ -284,13 +288,7 @@ async fn a_restart_that_is_told_late_is_a_change() {
             code
         }
     });
-    let (sender, mut progress) = tokio::sync::watch::channel(CopyProgress::default());
-    let params = CopyParams::default().container("main").retries(2).progress(sender);
-    let copying = tokio::spawn({
-        let (pods, target) = (pods.clone(), here.path().join("copy"));
-        async move { pods.copy_from("web", "large", target, &params).await }
-    });
-    within(progress.wait_for(|progress| progress.bytes >= 900_000)).await.unwrap();
+    let copying = copy_of_large(pods, here.path().join("copy")).await;
     cutter.cut();
     let err = within(copying).await.unwrap().unwrap_err();
     assert!(matches!(err.kind, CopyErrorKind::Changed { .. }), "{err:?}");
