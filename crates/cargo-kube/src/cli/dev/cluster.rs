@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use super::account::Account;
 use super::deployed::Deployed;
 use super::detour::Detour;
+use super::lease::SessionLease;
 use super::listens::Place;
 use super::say::say;
 use crate::cli::program::manifests;
@@ -47,6 +48,8 @@ pub(super) struct Cluster {
     detours: Mutex<BTreeMap<(bool, String), Detour>>,
     /// What was not there before and is kept.
     made: Mutex<BTreeSet<(bool, String)>>,
+    /// In a cluster of the user, while this session holds it; it is renewed meanwhile.
+    lease: tokio::sync::Mutex<Option<(SessionLease, JoinSet<()>)>>,
     /// Renews the token of the operator.
     renewal: Mutex<JoinSet<()>>,
     /// Of this user alone; removed with this value.
@@ -95,6 +98,7 @@ impl Cluster {
             folder: tempfile::Builder::new().prefix("cargo-kube-dev-").tempdir()?,
             detours: Mutex::default(),
             made: Mutex::default(),
+            lease: tokio::sync::Mutex::default(),
             renewal: Mutex::default(),
             embedded,
             place,
@@ -147,9 +151,30 @@ impl Cluster {
             _ => Objects::default(),
         };
         self.runs_nowhere_else(&deployed).await?;
+        self.take_lease(&deployed).await?;
         self.apply_deployed(&deployed).await?;
+        self.take_lease(&deployed).await?; // where the namespace was not there
         self.write_operator_kubeconfig(&deployed).await?;
         Ok((deployed, samples))
+    }
+
+    /// # Errors
+    /// Another session of this operator is alive.
+    async fn take_lease(&self, Deployed { namespace, name, .. }: &Deployed) -> Result<()> {
+        let mut held = self.lease.lock().await;
+        if matches!(self.place, Place::Embedded) || held.is_some() {
+            return Ok(());
+        }
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let folder = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
+        let holder = format!("{} {folder}", host.trim());
+        let lease = SessionLease::new(self.client.clone(), namespace, name, holder.trim().to_owned());
+        if lease.take().await? {
+            let mut renewal = JoinSet::new();
+            renewal.spawn(lease.clone().keep_renewed());
+            *held = Some((lease, renewal));
+        }
+        Ok(())
     }
 
     async fn apply_deployed(&self, deployed: &Deployed) -> Result<()> {
@@ -283,6 +308,10 @@ impl Cluster {
         let detours = self.detours.into_inner().expect("invariant: nothing panics with this lock");
         for detour in detours.values() {
             result = result.and(detour.end().await.context("it was replaced in this session"));
+        }
+        if let Some((lease, renewal)) = self.lease.into_inner() {
+            drop(renewal); // so that nothing takes it again
+            result = result.and(lease.release().await);
         }
         result.and(self.folder.close().context("the files of this session"))
     }

@@ -1,5 +1,6 @@
 //! Sessions in a cluster of the user, for which a test server stands.
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kube_core::DynamicObject;
 use kube_core::discovery::ApiResource;
 use serde_json::json;
@@ -88,8 +89,17 @@ async fn installed(server: &TestServer, text: &str) {
 async fn register(cluster: &Cluster, text: &str) {
     let objects = Objects::parse(text).unwrap();
     let deployed = Deployed::read(objects.iter(), &[], cluster.place).unwrap();
+    cluster.take_lease(&deployed).await.unwrap();
     cluster.apply_deployed(&deployed).await.unwrap();
+    cluster.take_lease(&deployed).await.unwrap();
     cluster.write_operator_kubeconfig(&deployed).await.unwrap();
+}
+
+/// A session that was killed, and whose Lease has expired.
+async fn killed(server: &TestServer, cluster: Cluster) {
+    drop(cluster);
+    let leases: Api<Lease> = Api::namespaced(admin(server).await, "ops");
+    leases.delete("cargo-kube-dev-op", &Default::default()).await.unwrap();
 }
 
 async fn all(server: &TestServer, api_version: &str, kind: &str) -> Vec<DynamicObject> {
@@ -125,7 +135,7 @@ async fn what_was_installed_is_put_back_and_what_was_not_is_deleted() {
         // One that is killed, and one that ends.
         let killed = session(&server).await;
         register(&killed, &[DEPLOYMENT, CALLED].concat()).await;
-        drop(killed);
+        self::killed(&server, killed).await;
         let cluster = session(&server).await;
         for _change_of_the_sources in 0..2 {
             register(&cluster, &[DEPLOYMENT, CALLED].concat()).await;
@@ -246,7 +256,7 @@ async fn what_a_killed_session_has_left_is_put_back_at_the_begin_of_the_next_one
     let before = content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await);
     let killed = session(&server).await;
     register(&killed, &[DEPLOYMENT, CALLED].concat()).await;
-    drop(killed);
+    self::killed(&server, killed).await;
     let cluster = session(&server).await;
     register(&cluster, DEPLOYMENT).await;
     assert_eq!(content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await), before);

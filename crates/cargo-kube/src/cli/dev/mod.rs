@@ -7,6 +7,7 @@
 //! - `cluster`: the embedded server or the user's cluster, the kubeconfigs, and the manifests of the program there.
 //! - `deployed`: what the manifests say about running the operator; `listens`: where it listens.
 //! - `account`: the kubeconfig and the token as which it runs.
+//! - `lease`: only one session of an operator at a time in a cluster of the user.
 //! - `detour`: what is replaced in a cluster of the user, and put back; `put_back`: how, beside changes of others.
 //! - `say`: messages.
 
@@ -15,6 +16,7 @@ mod cluster;
 mod command;
 mod deployed;
 mod detour;
+mod lease;
 mod listens;
 mod machine;
 mod put_back;
