@@ -191,3 +191,24 @@ impl Verify {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{finding::Oracle, gate::ApiService};
+
+    const WANTED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wanted}\n";
+
+    async fn panics(_: ApiService) {
+        panic!("at once");
+    }
+
+    #[test]
+    fn an_operator_that_always_panics_is_one_finding() {
+        let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
+        let report = verify.families([Family::Restart]).report();
+        let found: Vec<_> = report.findings().map(|(_, finding)| finding).collect();
+        assert!(found.iter().filter(|finding| finding.oracle() == Oracle::Panic).count() == 1, "{found:?}");
+        assert!(found.iter().any(|finding| finding.what().ends_with("at once")), "{found:?}");
+    }
+}
