@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     family::{Families, Family},
-    plan::{EventFault, EventPlace, Injection, Operation, Plan, RequestFault, RunFault, StepFault, Verb},
+    plan::{
+        EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault, RunFault, StepFault, Verb,
+    },
     trace::Trace,
 };
 
@@ -73,8 +75,82 @@ pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice
     if !trace.pods_after.is_empty() {
         choice.plans.push(Plan(vec![Injection::Run(RunFault::SlowWorkloads)]));
     }
+    ordered(choice, families)
+}
+
+/// Plans with a second fault, at the requests that a run made because of the first: those of an operation that comes more often in a step
+/// than in the reference, and the writes that follow a crash in its step. At others, the second would show what it shows alone.
+pub(crate) fn deepen(
+    first: &Plan,
+    run: &Trace,
+    reference: &Trace,
+    steps: usize,
+    families: &Families,
+) -> Choice {
+    let mut written = more_often(writes_of(run), writes_of(reference));
+    written.extend(after_crash(first, run));
+    let read = more_often(reads_of(run), reads_of(reference));
+    let because = Trace {
+        writes: run.writes.iter().filter(|write| written.contains(&write.place)).cloned().collect(),
+        reads: run.reads.iter().filter(|(place, _)| read.contains(place)).cloned().collect(),
+        ..Trace::default()
+    };
+    let mut choice = Choice::default();
+    writes(&because, steps, &mut choice);
+    reads(&because, &mut choice);
+    let mut choice = ordered(choice, families);
+    for plan in &mut choice.plans {
+        plan.0 = first.0.iter().chain(&plan.0).cloned().collect();
+    }
+    choice
+}
+
+/// The effective writes of the process that follows a crash, in the step in which it starts.
+fn after_crash<'t>(first: &Plan, run: &'t Trace) -> Vec<&'t Place> {
+    let crashed = match &first.0[..] {
+        [Injection::Request(RequestFault::CrashBefore | RequestFault::CrashAfter, place)] => (place, 0),
+        [Injection::Request(RequestFault::CrashDown, place)] => (place, 1),
+        _ => return Vec::new(),
+    };
+    let (crashed, until_start) = crashed;
+    // Itself, or the next one of its kind if it was not done.
+    let is_before = |place: &Place| place.operation != crashed.operation || place.nth < crashed.nth;
+    let mut later = writes_of(run).skip_while(|(place, _)| is_before(place)).peekable();
+    let Some(last_step) = later.peek().map(|(_, step)| step + until_start) else { return Vec::new() };
+    later.filter(|(place, step)| *step <= last_step && *place != crashed).map(|(place, _)| place).collect()
+}
+
+/// Of each operation in each step, the places beyond the number of the reference.
+fn more_often<'t>(
+    run: impl Iterator<Item = (&'t Place, usize)>,
+    reference: impl Iterator<Item = (&'t Place, usize)>,
+) -> BTreeSet<&'t Place> {
+    let mut expected: BTreeMap<(&Operation, usize), usize> = BTreeMap::new();
+    for (place, step) in reference {
+        *expected.entry((&place.operation, step)).or_default() += 1;
+    }
+    let mut more = BTreeSet::new();
+    for (place, step) in run {
+        match expected.get_mut(&(&place.operation, step)) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => drop(more.insert(place)),
+        }
+    }
+    more
+}
+
+/// The places of effective writes, with their steps.
+fn writes_of(trace: &Trace) -> impl Iterator<Item = (&Place, usize)> {
+    trace.writes.iter().filter(|write| write.effective).map(|write| (&write.place, write.step))
+}
+
+fn reads_of(trace: &Trace) -> impl Iterator<Item = (&Place, usize)> {
+    trace.reads.iter().map(|(place, step)| (place, *step))
+}
+
+/// Only those of the families. What is likely comes first.
+fn ordered(mut choice: Choice, families: &Families) -> Choice {
     choice.plans.retain(|plan| plan.families().iter().all(|family| families.contains(*family)));
-    // What is likely comes first.
     let rank = |plan: &Plan| {
         let family = plan.families().first().copied();
         family.map(|family| (family.likelihood(), Family::ALL.iter().position(|other| *other == family)))
@@ -151,6 +227,98 @@ fn events(trace: &Trace, choice: &mut Choice) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{state::ObjectName, trace::Write};
+
+    fn place(verb: Verb, resource: &str, nth: usize) -> Place {
+        Place { operation: Operation { verb, resource: resource.into(), name: "a".into() }, nth }
+    }
+
+    fn write(place: Place, step: usize, effective: bool) -> Write {
+        let object = ObjectName {
+            resource: place.operation.resource.clone(),
+            namespace: "default".into(),
+            name: place.operation.name.clone(),
+        };
+        Write {
+            place,
+            object,
+            effective,
+            guarded: false,
+            created: true,
+            orphan: false,
+            step,
+            answer: std::sync::Arc::default(),
+        }
+    }
+
+    fn second_faults(run: &Trace, reference: &Trace, families: &Families) -> Vec<String> {
+        let first: Plan = "lost answer of create secrets a #1".parse().unwrap();
+        let choice = deepen(&first, run, reference, 2, families);
+        let texts = choice.plans.iter().map(ToString::to_string);
+        let begin = format!("{first}, then ");
+        texts.map(|text| text.strip_prefix(&begin).unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn a_second_fault_comes_at_writes_that_follow_a_crash() {
+        let run = Trace {
+            writes: vec![
+                write(place(Verb::Create, "pods", 1), 1, true),
+                write(place(Verb::Create, "secrets", 1), 1, true),
+                write(place(Verb::Update, "pages", 2), 1, true),
+                write(place(Verb::Update, "pages", 3), 2, true),
+            ],
+            ..Trace::default()
+        };
+        let refused = Families::from([Family::Refused]);
+        let second = |first: &str| {
+            let first: Plan = first.parse().unwrap();
+            let choice = deepen(&first, &run, &run, 2, &refused);
+            choice.plans.iter().map(|plan| plan.0[1].to_string()).collect::<Vec<_>>()
+        };
+        let (page, next) = ("500 for update pages a #2", "500 for update pages a #3");
+        assert_eq!(second("crash after create secrets a #1"), [page]);
+        assert_eq!(second("crash before update pages a #1"), [page], "done by the next process");
+        assert_eq!(second("crash and stay down after create secrets a #1"), [page, next]);
+        for nothing in [
+            "crash after update pages a #2",
+            "lost answer of create secrets a #1",
+            "crash after delete pods a #1",
+        ] {
+            assert_eq!(second(nothing), Vec::<String>::new(), "{nothing}");
+        }
+    }
+
+    #[test]
+    fn a_second_fault_comes_where_the_first_has_caused_a_request() {
+        let reference = Trace {
+            writes: vec![
+                write(place(Verb::Create, "secrets", 1), 1, true),
+                write(place(Verb::Update, "pages", 1), 1, true),
+                write(place(Verb::Update, "pages", 2), 2, true),
+            ],
+            reads: vec![(place(Verb::Get, "secrets", 1), 1), (place(Verb::Get, "secrets", 2), 2)],
+            ..Trace::default()
+        };
+        assert_eq!(second_faults(&reference, &reference, &Family::all()), Vec::<String>::new());
+        // It looks again, and replaces what it made. All later requests have other numbers, and are the same.
+        let mut run = reference.clone();
+        run.writes.insert(1, write(place(Verb::Update, "secrets", 1), 1, true));
+        run.writes.insert(1, write(place(Verb::Create, "secrets", 2), 1, false));
+        run.reads = vec![
+            (place(Verb::Get, "secrets", 1), 1),
+            (place(Verb::Get, "secrets", 2), 1),
+            (place(Verb::Get, "secrets", 3), 2),
+        ];
+        let some = Families::from([Family::FailedRead, Family::Lost, Family::CrashBefore]);
+        let expected = [
+            "crash before update secrets a #1",
+            "lost answer of update secrets a #1",
+            "500 for get secrets a #2",
+        ];
+        assert_eq!(second_faults(&run, &reference, &some), expected);
+        assert_eq!(second_faults(&run, &reference, &Families::from([Family::Restart])), Vec::<String>::new());
+    }
 
     #[test]
     fn of_each_family_so_many_are_kept_and_the_others_are_counted() {

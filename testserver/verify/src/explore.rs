@@ -1,11 +1,11 @@
 //! Goes through all plans.
 
-use std::time::Instant;
+use std::{collections::VecDeque, time::Instant};
 
 use kube_testserver::ApiServer;
 
 use crate::{
-    choose::{Choice, choose},
+    choose::{Choice, choose, deepen},
     family::Families,
     finding::{Finding, Oracle},
     learn::{Learned, learn},
@@ -63,27 +63,9 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         let what = "no fault can be tried: these families have no place in this workload";
         report.reference.push(Finding::new(Oracle::Workload, what));
     }
-    let plans = if learned.complete { choice.plans } else { Vec::new() };
-    let total = plans.len();
-    for (at, plan) in plans.into_iter().enumerate() {
-        if options.budget.is_some_and(|budget| begun.elapsed() > budget) {
-            report.left_out = total - at;
-            break;
-        }
-        let outcome = try_plan(scenario, &learned, &plan);
-        report.tried += 1;
-        options.show_progress(at + 1, total, report.failures.len());
-        if outcome.fired < plan.0.len() {
-            report.unreached.push(plan.clone());
-        }
-        if outcome.findings.is_empty() {
-            continue;
-        }
-        let again = try_plan(scenario, &learned, &plan);
-        let repeats = again.findings == outcome.findings;
-        let differs_at = first_difference(&outcome.trace.lines, &learned.reference.trace.lines);
-        let lines = outcome.trace.lines;
-        report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
+    if learned.complete {
+        let families = options.families.as_ref().unwrap_or(families);
+        try_all(scenario, &learned, choice.plans, families, options, begun, &mut report);
     }
     let chosen = options.plan.is_some() || options.families.is_some();
     if learned.complete && !chosen && report.left_out + report.not_chosen == 0 {
@@ -92,6 +74,47 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
     }
     report.time = begun.elapsed();
     report
+}
+
+/// Tries the plans, and at a depth of two then those with a second fault, within the budget.
+fn try_all(
+    scenario: &Scenario,
+    learned: &Learned,
+    plans: Vec<Plan>,
+    families: &Families,
+    options: &Options,
+    begun: Instant,
+    report: &mut Report,
+) {
+    let reference = &learned.reference.trace;
+    let mut plans = VecDeque::from(plans);
+    while let Some(plan) = plans.pop_front() {
+        if options.budget.is_some_and(|budget| begun.elapsed() > budget) {
+            report.left_out = plans.len() + 1;
+            break;
+        }
+        let outcome = try_plan(scenario, learned, &plan);
+        report.tried += 1;
+        options.show_progress(report.tried, report.tried + plans.len(), report.failures.len());
+        let has_come = outcome.fired >= plan.0.len();
+        if !has_come {
+            report.unreached.push(plan.clone());
+        }
+        if outcome.findings.is_empty() {
+            // An operator that one fault breaks is mended first.
+            if options.is_deep && options.plan.is_none() && plan.0.len() == 1 && has_come {
+                let second = deepen(&plan, &outcome.trace, reference, scenario.steps.len(), families);
+                report.repeated += second.repeated;
+                plans.extend(second.plans);
+            }
+            continue;
+        }
+        let again = try_plan(scenario, learned, &plan);
+        let repeats = again.findings == outcome.findings;
+        let differs_at = first_difference(&outcome.trace.lines, &reference.lines);
+        let lines = outcome.trace.lines;
+        report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
+    }
 }
 
 /// One run with this plan; without what the reference complains about as well.

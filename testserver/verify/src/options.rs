@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub(crate) families: Option<Families>,
     /// All plans, also if the test says `per_family`.
     pub(crate) all: bool,
+    /// Also plans with a second fault, in what the operator does because of the first.
+    pub(crate) is_deep: bool,
     /// Only prints the plans.
     pub(crate) list: bool,
     /// This part of the plans, of so many.
@@ -47,6 +49,12 @@ impl Options {
             })?,
             families: parsed("FAMILIES", variable("FAMILIES"), str::parse)?,
             all: variable("ALL").is_some(),
+            is_deep: parsed("DEPTH", variable("DEPTH"), |text| match text {
+                "1" => Ok(false),
+                "2" => Ok(true),
+                _ => Err(format!("expected 1 or 2 faults in a plan, not {text:?}")),
+            })?
+            .unwrap_or_default(),
             list: variable("LIST").is_some(),
             shard: parsed("SHARD", variable("SHARD"), shard)?,
             budget: parsed("BUDGET", variable("BUDGET"), |text| {
@@ -109,6 +117,7 @@ mod tests {
         assert_eq!(read("SHARD", "2/4").unwrap().shard, Some((2, 4)));
         assert_eq!(read("BUDGET", "60").unwrap().budget, Some(Duration::from_secs(60)));
         assert!(read("LIST", "1").unwrap().list);
+        assert!(read("DEPTH", "2").unwrap().is_deep && !read("DEPTH", "1").unwrap().is_deep);
         assert!(read("ALL", "1").unwrap().all && !read("LIST", "1").unwrap().all);
         assert_eq!(read("PLAN", "restart after step 1").unwrap().plan.unwrap().0.len(), 1);
         for (name, value) in [
@@ -116,6 +125,7 @@ mod tests {
             ("SHARD", "5/4"),
             ("BUDGET", "1m"),
             ("JOBS", "0"),
+            ("DEPTH", "3"),
             ("FAMILIES", "x"),
             ("PLAN", "x"),
         ] {
