@@ -15,7 +15,7 @@ use crate::kubectl::Server;
 const STARTED: Duration = Duration::from_secs(300);
 
 /// With what each needs: `deploy` from `manifests`.
-const SHORTEST: [&str; 19] = [
+const SHORTEST: [&str; 20] = [
     "upgrade --allow-dirty",
     "manifests",
     "manifests --check",
@@ -34,6 +34,7 @@ const SHORTEST: [&str; 19] = [
     "upgrade --allow-dirty",
     "completions bash",
     "verify",
+    "verify init",
     "dev",
 ];
 
@@ -61,6 +62,7 @@ pub(super) fn forms(scaffold: &Scaffold<'_>, project: &Project) -> Result<()> {
                 kubectl("apply --server-side -f deploy/install.yaml").run()?;
             }
             "verify" => verify::verify(scaffold, folder)?,
+            "verify init" => verify::init(scaffold, folder)?,
             _ => run(scaffold, folder, command)?,
         }
     }
@@ -77,11 +79,12 @@ fn run(scaffold: &Scaffold<'_>, folder: &Path, command: &str) -> Result<()> {
 fn all_are_known(scaffold: &Scaffold<'_>) -> Result<()> {
     let mut shown = BTreeSet::new();
     for command in commands(scaffold, "")? {
-        match command.as_str() {
-            "add" | "crd" => {
-                shown.extend(commands(scaffold, &command)?.into_iter().map(|of| format!("{command} {of}")));
-            }
-            _ => drop(shown.insert(command)),
+        if ["add", "crd", "verify"].contains(&&*command) {
+            shown.extend(commands(scaffold, &command)?.into_iter().map(|of| format!("{command} {of}")));
+        }
+        // These two do nothing alone.
+        if !["add", "crd"].contains(&&*command) {
+            shown.insert(command);
         }
     }
     let is_run =

@@ -33,6 +33,43 @@ pub(super) fn verify(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     names_what_is_missing(scaffold, folder)
 }
 
+/// In a project without the test, `init` writes one. It fails until it is complete, and then finds nothing.
+pub(super) fn init(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
+    let init = || scaffold.kube(folder, "verify init").output();
+    let present = init()?;
+    ensure!(present.code == 2 && present.text().contains("exists already"), "init: {}", present.text());
+    let path = folder.join(TEST);
+    let before = std::fs::read_to_string(&path)?;
+    std::fs::remove_file(&path)?;
+    let written = init()?;
+    ensure!(
+        written.code == 0 && written.text().contains("created tests/verify.rs"),
+        "init: {}",
+        written.text()
+    );
+    let open = run(scaffold, folder, &["--plan", PLAN], 2)?;
+    ensure!(open.contains("fill in what runs the operator"), "{open}");
+    let text = std::fs::read_to_string(&path)?;
+    let complete =
+        text.replace("    panic!(\"{}:{}: fill in what runs the operator\", file!(), line!())\n", OPERATOR);
+    ensure!(complete != text, "{TEST} is another one: {text}");
+    std::fs::write(&path, complete)?;
+    scaffold.command(folder, "rustfmt").args(["--edition", "2024", "--check", TEST]).run()?;
+    let plan = run(scaffold, folder, &["--plan", PLAN], 0)?;
+    ensure!(plan.contains("1 plans tried in ") && plan.contains("nothing found"), "--plan: {plan}");
+    std::fs::write(&path, before).context("the test as it was")
+}
+
+/// What a user of `init` fills in, formatted.
+const OPERATOR: &str = "    |client| {
+        Box::pin(async move {
+            let addresses = pages::Addresses::at(std::net::Ipv4Addr::LOCALHOST);
+            let manager = pages::manager(client, addresses).without_servers();
+            manager.run_until(std::future::pending()).await.unwrap()
+        })
+    }
+";
+
 /// What does not hold is a finding.
 fn finds(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     let path = folder.join(TEST);

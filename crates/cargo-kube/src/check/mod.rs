@@ -64,6 +64,9 @@ mod probe;
 mod verdict;
 
 pub use checker::{CheckError, Checker};
+// For the program of this package only.
+#[doc(hidden)]
+pub use probe::changes;
 pub use verdict::{Outcome, Verdict};
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! [`probes`]: changes of valid values, which show whether an invalid one refuses them too.
 //!
 //! A server accepts an invalid value that an update does not change, as long as it can tell. What is missing from an object, or wrong with
-//! it as a whole, it sees again with every change below that object.
+//! it as a whole, it sees again with every change below that object. [`changes`] are those of an object that is valid.
 
 use serde_json::Value;
 
@@ -26,7 +26,8 @@ pub(super) fn probes(data: &Value, field: &str) -> Vec<Probe> {
     for depth in (1..=steps.len()).rev() {
         let around = &steps[..depth];
         let Some(container) = at(data, around) else { continue };
-        let Some(leaf) = leaf(container, around.to_vec(), invalid) else { continue };
+        let is_valid = |leaf: &Vec<Step>| !invalid.is_some_and(|invalid| leaf.starts_with(invalid));
+        let Some(leaf) = leaves(container, around.to_vec()).into_iter().find(is_valid) else { continue };
         let changed = written(&leaf);
         if probes.iter().all(|probe| probe.changed != changed) {
             let mut data = data.clone();
@@ -35,6 +36,20 @@ pub(super) fn probes(data: &Value, field: &str) -> Vec<Probe> {
         }
     }
     probes
+}
+
+/// The object `data` with one value changed, for each value in turn that users write: all but its metadata and its status.
+pub fn changes(data: &Value) -> Vec<Value> {
+    let Value::Object(fields) = data else { return Vec::new() };
+    let of_users = |key: &str| !["apiVersion", "kind", "metadata", "status"].contains(&key);
+    let fields = fields.iter().filter(|(key, _)| of_users(key));
+    let places = fields.flat_map(|(key, value)| leaves(value, vec![Step::Key(key.clone())]));
+    let changed = |place: Vec<Step>| {
+        let mut data = data.clone();
+        change(&mut data, &place);
+        data
+    };
+    places.map(changed).collect()
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -80,22 +95,20 @@ fn at<'a>(data: &'a Value, steps: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// The steps to the first value below `value` that is no object, list or null, and is not below `invalid`.
-fn leaf(value: &Value, steps: Vec<Step>, invalid: Option<&[Step]>) -> Option<Vec<Step>> {
-    if invalid.is_some_and(|invalid| steps.starts_with(invalid)) {
-        return None;
-    }
+/// The steps to each value below `value` that is no object, list or null.
+fn leaves(value: &Value, steps: Vec<Step>) -> Vec<Vec<Step>> {
     let below = |step: Step| steps.iter().cloned().chain([step]).collect::<Vec<_>>();
     match value {
-        Value::Null => None,
+        Value::Null => Vec::new(),
         Value::Object(fields) => {
-            fields.iter().find_map(|(key, value)| leaf(value, below(Step::Key(key.clone())), invalid))
+            fields.iter().flat_map(|(key, value)| leaves(value, below(Step::Key(key.clone())))).collect()
         }
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .find_map(|(index, value)| leaf(value, below(Step::Index(index)), invalid)),
-        _ => Some(steps),
+            .flat_map(|(index, value)| leaves(value, below(Step::Index(index))))
+            .collect(),
+        _ => vec![steps],
     }
 }
 
@@ -158,6 +171,25 @@ mod tests {
         assert!(changed(&json!({ "spec": { "tags": ["a"] } }), "spec.tags").is_empty());
         let of_items = pairs(&[(".spec.tags", ".spec.tags[1]"), (".spec", ".spec.name")]);
         assert_eq!(changed(&data, "spec.tags[0]"), of_items);
+    }
+
+    #[test]
+    fn each_value_that_users_write_is_changed_alone() {
+        let data = json!({
+            "apiVersion": "example.com/v1", "kind": "Page", "metadata": { "name": "a" },
+            "spec": { "ports": [{ "port": 80 }], "none": null, "text": "a" }, "status": { "ready": true },
+        });
+        let with = |port: u16, text: &str| {
+            let mut data = data.clone();
+            data["spec"] = json!({ "ports": [{ "port": port }], "none": null, "text": text });
+            data
+        };
+        let mut changed = changes(&data);
+        changed.sort_by_key(ToString::to_string);
+        let mut expected = [with(81, "a"), with(80, "ax")];
+        expected.sort_by_key(ToString::to_string);
+        assert_eq!(changed, expected);
+        assert!(changes(&json!({ "kind": "Page", "metadata": { "name": "a" } })).is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use cargo_kube::batch::Batch;
 use super::templates::Files;
 
 /// The folder of the project: the current one, or the nearest above with a Cargo.toml. With the text of that file.
-pub(super) fn find() -> Result<(PathBuf, String)> {
+pub(in crate::cli) fn find() -> Result<(PathBuf, String)> {
     let current = std::env::current_dir().context("the current folder")?;
     for folder in current.ancestors() {
         let path = folder.join("Cargo.toml");
@@ -70,7 +70,7 @@ impl Encoding {
 
 /// Writes and removes files, with the line ends and the byte order mark that they have. An error before all texts are written changes
 /// nothing, and no file is ever partial.
-pub(super) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
+pub(in crate::cli) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
     let mut batch = Batch::default();
     for (path, text) in changes {
         let path = root.join(path);

@@ -8,14 +8,14 @@
 //! `description` what a project is; `templates` make its texts, `merge` joins them with those of the user, `files` writes all or none.
 
 mod add;
-mod files;
+pub(super) mod files;
 mod new;
 mod upgrade;
 
 mod description;
 mod merge;
 mod names;
-mod source;
+pub(super) mod source;
 mod templates;
 
 pub(super) use add::Add;

@@ -6,7 +6,7 @@ use toml_edit::{Item, Value};
 
 /// Where the crates of this workspace are: they are not in a registry under these names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(in crate::cli) enum Source {
     /// A commit of a repository.
     Git { url: String, commit: String },
     /// A checkout, as the Cargo.toml of the project names it.
@@ -15,19 +15,19 @@ pub(super) enum Source {
 
 /// The folders of the crates in a checkout.
 pub(super) const KUBE: &str = "crates/kube";
-pub(super) const TESTSERVER: &str = "testserver/server";
-pub(super) const VERIFY: &str = "testserver/verify";
+pub(in crate::cli) const TESTSERVER: &str = "testserver/server";
+pub(in crate::cli) const VERIFY: &str = "testserver/verify";
 
 impl Source {
     /// The commit that this program was built from. None if it was not built from a repository.
-    pub(super) fn of_this_program() -> Option<Self> {
+    pub(in crate::cli) fn of_this_program() -> Option<Self> {
         let url = option_env!("CARGO_KUBE_GIT_URL").filter(|url| !url.is_empty())?;
         let commit = option_env!("CARGO_KUBE_GIT_COMMIT").filter(|commit| !commit.is_empty())?;
         Some(Self::Git { url: cargo_url(url), commit: commit.to_owned() })
     }
 
     /// That of a dependency on `kube` in a Cargo.toml. None if it is neither a commit nor a checkout.
-    pub(super) fn of_dependency(kube: &Item) -> Option<Self> {
+    pub(in crate::cli) fn of_dependency(kube: &Item) -> Option<Self> {
         let text = |key: &str| kube.get(key).and_then(Item::as_str);
         match (text("git"), text("rev"), text("path")) {
             (Some(url), Some(commit), None) => Some(Self::Git { url: url.into(), commit: commit.into() }),
@@ -39,7 +39,7 @@ impl Source {
     }
 
     /// The keys of a dependency on the crate in this folder of the workspace.
-    pub(super) fn dependency(&self, folder: &str) -> String {
+    pub(in crate::cli) fn dependency(&self, folder: &str) -> String {
         let quoted = |text: &str| Value::from(text).to_string();
         match self {
             Self::Git { url, commit } => format!("git = {}, rev = {}", quoted(url), quoted(commit)),

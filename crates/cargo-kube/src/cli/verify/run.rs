@@ -1,4 +1,4 @@
-//! `cargo kube verify`: breaks the operator of the project in every place, as its test `verify` says.
+//! Builds the test of the project and runs it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,20 +10,16 @@ use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Message, TargetKind};
 use clap::Args;
 
-use super::output::print;
-use super::program::{Program, ProgramArgs};
+use crate::cli::output::print;
+use crate::cli::program::{Program, ProgramArgs};
 
 /// Variables through which a program finds a cluster. An operator that ignores the client of the test must reach none.
 const CLUSTER: [&str; 4] =
     ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "USERPROFILE"];
 
-/// Break the operator in every place: crashes, lost answers, refusals, old caches
+/// What is tried, and how.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Runs the test target `verify` of the package (tests/verify.rs, with the crate kube-verify), without a
-kubeconfig and a home folder. A finding has a plan, which --plan repeats.
-Exit codes: 0 nothing found; 1 the operator breaks; 2 wrong input, a project that does not build.")]
-pub(crate) struct Verify {
+pub(super) struct Run {
     /// Print the plans
     #[arg(long)]
     list: bool,
@@ -35,6 +31,10 @@ pub(crate) struct Verify {
     /// Try these families of faults, separated by commas
     #[arg(long, value_name = "FAMILIES")]
     families: Option<String>,
+
+    /// The most faults of a plan, 1 or 2: a second one comes in what the operator does because of the first
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2))]
+    depth: Option<u8>,
 
     /// Share the plans between N processes: as many as there are processors, by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -71,8 +71,8 @@ fn seconds(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
 }
 
-impl Verify {
-    pub(crate) fn run(self) -> Result<ExitCode> {
+impl Run {
+    pub(super) fn run(self) -> Result<ExitCode> {
         let program = self.program.find()?;
         let test = build(&program, &self.test)?;
         let folder = program.target.join("kube-verify");
@@ -130,6 +130,7 @@ impl Verify {
         set("KUBE_VERIFY_LIST", self.list.then(|| "1".to_owned()));
         set("KUBE_VERIFY_PLAN", self.plan.clone());
         set("KUBE_VERIFY_FAMILIES", self.families.clone());
+        set("KUBE_VERIFY_DEPTH", self.depth.map(|faults| faults.to_string()));
         set("KUBE_VERIFY_BUDGET", self.budget.map(|seconds| seconds.to_string()));
         variables
     }
@@ -146,7 +147,7 @@ fn build(program: &Program, test: &str) -> Result<PathBuf> {
     if !output.status.success() {
         bail!(
             "there is no test target {test}, or it does not build: see the messages of Cargo above. tests/{test}.rs says what the operator \
-             is and what its users do: book/src/how-to/verify.md"
+             is and what its users do, and `cargo kube verify init` writes it: book/src/how-to/verify.md"
         );
     }
     let messages = Message::parse_stream(&output.stdout[..]).filter_map(Result::ok);

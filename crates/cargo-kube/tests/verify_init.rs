@@ -1,0 +1,215 @@
+//! `cargo kube verify init` as it is called: what it prints and writes, and that wrong input is one error and writes nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+const DEFINITION: &str = "apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: pages.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Page, plural: pages}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, required: [replicas], properties: {replicas: {type: integer}}}
+";
+
+const SAMPLE: &str =
+    "apiVersion: example.com/v1\nkind: Page\nmetadata: {name: a, namespace: shop}\nspec: {replicas: 1}\n";
+
+/// An operator that was not written by `cargo kube new`, and depends on this checkout.
+struct Project {
+    home: TempDir,
+}
+
+impl Project {
+    fn new() -> Self {
+        let project = Self { home: tempfile::tempdir().expect("a folder") };
+        let kube = format!("{CHECKOUT}/crates/kube");
+        project.write(
+            "Cargo.toml",
+            &format!("[package]\nname = \"op\"\n\n[dependencies]\nkube = {{ path = {kube:?} }}\n"),
+        );
+        // What is deployed beside the definitions is no sample.
+        project.write(
+            "deploy/install.yaml",
+            &format!("{DEFINITION}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: op}}\n"),
+        );
+        project.write("deploy/samples/page.yaml", SAMPLE);
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).expect("a text")
+    }
+
+    fn init(&self, folder: &str, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-kube"));
+        command.args(["kube", "verify", "init"]).args(arguments);
+        command.current_dir(self.path(folder)).output().expect("the program runs")
+    }
+
+    fn done(&self, folder: &str, arguments: &[&str]) -> String {
+        let output = self.init(folder, arguments);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// The message of wrong input, which writes nothing.
+    fn refused(&self, folder: &str, arguments: &[&str]) -> String {
+        let before = texts(self.home.path());
+        let output = self.init(folder, arguments);
+        assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(2), true), "{output:?}");
+        assert_eq!(texts(self.home.path()), before, "{arguments:?}");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    }
+}
+
+/// All files below a folder.
+fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(texts(&path));
+        } else {
+            found.insert(path.clone(), std::fs::read_to_string(&path).expect("a text"));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_test_is_written_from_definitions_and_samples() {
+    let project = Project::new();
+    let printed = project.done("deploy", &[]);
+    let lines: Vec<_> = printed.lines().collect();
+    let test = project.read("tests/verify.rs");
+    let open = |what: &str| {
+        let number = test.lines().position(|line| line.contains(what)).expect("it is there") + 1;
+        format!("fill in tests/verify.rs:{number}: ")
+    };
+    assert_eq!(lines[..2], ["created tests/verify.rs", "changed Cargo.toml"], "{printed}");
+    assert!(lines[2].starts_with(&open("FILL IN: what runs the whole operator")), "{printed}");
+    assert!(lines[3].starts_with(&open("FILL IN: .step(\"a user deletes a child\"")), "{printed}");
+    assert_eq!(lines[4..], ["next: cargo kube verify"], "{printed}");
+
+    assert!(syn::parse_file(&test).is_ok(), "{test}");
+    for expected in [
+        "fn operator() -> fn(Client) -> Program {",
+        "    panic!(\"{}:{}: fill in what runs the operator\", file!(), line!())\n",
+        "read(\"deploy\")",
+        "read(\"deploy/samples\")",
+        ".fixtures(NAMESPACES)",
+        "  name: shop\n",
+        ".step(\"change\", |step| step.apply(CHANGED))",
+        "  replicas: 2\n",
+    ] {
+        assert!(test.contains(expected), "{expected}: {test}");
+    }
+    let manifest = project.read("Cargo.toml");
+    let verify = format!("{CHECKOUT}/testserver/verify");
+    assert!(
+        manifest.contains(&format!("kube-verify = {{ path = {verify:?}, features = [\"kube\"] }}\n")),
+        "{manifest}"
+    );
+    assert!(
+        manifest.contains("kube-testserver = { path = ") && manifest.contains("serde_json = \"1\"\n"),
+        "{manifest}"
+    );
+
+    let refused = project.refused("", &[]);
+    assert_eq!(refused, "error: tests/verify.rs: exists already; expected no file of this name\n");
+}
+
+#[test]
+fn an_operator_with_another_client_library_is_a_function_of_a_service() {
+    let project = Project::new();
+    project.write("Cargo.toml", "[package]\nname = \"op\"\n\n[dependencies]\nkube = \"5\"\n");
+    project.done("", &["--path", CHECKOUT]);
+    let (test, manifest) = (project.read("tests/verify.rs"), project.read("Cargo.toml"));
+    assert!(
+        test.contains("fn operator() -> fn(ApiService) -> Program {") && !test.contains("use kube::"),
+        "{test}"
+    );
+    let verify = format!("{CHECKOUT}/testserver/verify");
+    assert!(manifest.contains(&format!("kube-verify = {{ path = {verify:?} }}\n")), "{manifest}");
+}
+
+#[test]
+fn a_member_of_a_workspace_uses_what_it_inherits() {
+    let project = Project::new();
+    let kube = format!("{CHECKOUT}/crates/kube");
+    project.write(
+        "Cargo.toml",
+        &format!(
+            "[workspace]\nmembers = [\"ops/*\"]\n[workspace.dependencies]\nkube = {{ path = {kube:?} }}\n"
+        ),
+    );
+    project
+        .write("ops/page/Cargo.toml", "[package]\nname = \"op\"\n\n[dependencies]\nkube.workspace = true\n");
+    let refused = project.refused("", &[]);
+    assert!(refused.contains("Cargo.toml: expected a package, found a workspace"), "{refused}");
+    let options = ["--crds", "../../deploy/install.yaml", "--samples", "../../deploy/samples"];
+    project.done("ops/page", &options);
+    let test = project.read("ops/page/tests/verify.rs");
+    assert!(test.contains("read(\"../../deploy/install.yaml\")") && test.contains("fn(Client)"), "{test}");
+    assert!(project.read("ops/page/Cargo.toml").contains("features = [\"kube\"]"));
+}
+
+#[test]
+fn wrong_input_is_one_error_and_writes_nothing() {
+    let project = Project::new();
+    project.write("bad/crd.yaml", "apiVersion: [\n");
+    project.write("other/secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n");
+    project.write("refused/page.yaml", &SAMPLE.replace("replicas: 1", "replicas: one"));
+    for (arguments, expected) in [
+        (&["--crds", "nowhere"][..], "nowhere: "),
+        (&["--crds", "bad"], "bad/crd.yaml, document 1, line "),
+        (
+            &["--crds", "other"],
+            "other: expected a CustomResourceDefinition of apiextensions.k8s.io/v1, found none",
+        ),
+        (&["--crds", "-"], "--crds -: expected a file or a folder"),
+        (&["--samples", "nowhere"], "nowhere: "),
+        (
+            &["--samples", "other"],
+            "other: expected an object of each kind, found none of Page in example.com",
+        ),
+        (&["--samples", "refused"], "refused: 1 of 1 objects failed: "),
+        (&["--samples", "deploy"], "expected objects that users create, found a CustomResourceDefinition"),
+        (&["--path", "nowhere"], "--path nowhere: expected a checkout of kube"),
+    ] {
+        let error = project.refused("", arguments);
+        assert!(error.starts_with("error: ") && error.contains(expected), "{arguments:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    std::fs::remove_dir_all(project.path("deploy")).expect("removed");
+    let error = project.refused("", &[]);
+    assert!(error.ends_with(": expected deploy/crds or deploy, or --crds PATH\n"), "{error}");
+    std::fs::remove_file(project.path("Cargo.toml")).expect("removed");
+    let error = project.refused("", &[]);
+    assert!(error.ends_with(": expected a project, with Cargo.toml here or in a folder above\n"), "{error}");
+}
