@@ -81,6 +81,11 @@ impl Options {
         self.reports.as_ref().map_or(Ok(()), |folder| write(folder.join(format!("{name}.{extension}"))))
     }
 
+    /// Whether another process reads the report.
+    pub(crate) fn is_left(&self) -> bool {
+        self.json.is_some() || self.reports.is_some()
+    }
+
     /// Tells how far the verification is.
     pub(crate) fn show_progress(&self, tried: usize, total: usize, failures: usize) {
         if self.progress {

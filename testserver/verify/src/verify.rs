@@ -1,6 +1,6 @@
 //! The builder of a verification.
 
-use std::sync::Arc;
+use std::{panic::resume_unwind, sync::Arc};
 
 use kube_testserver::{Builder, Manifests};
 
@@ -135,11 +135,16 @@ impl Verify {
     /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read.
     pub fn run(self) {
         let ran = Options::from_env().and_then(|options| self.run_with(&options));
-        ran.unwrap_or_else(|error| panic!("\n{error}\n"));
+        match ran {
+            Ok(Ran::Well) => {}
+            // The test fails without a word: who reads the report tells it once.
+            Ok(Ran::Told) => resume_unwind(Box::new("the report tells what is found")),
+            Err(error) => panic!("\n{error}\n"),
+        }
     }
 
     /// Does what the options ask for. The error is the report, or why there is none.
-    fn run_with(self, options: &Options) -> Result<(), String> {
+    fn run_with(self, options: &Options) -> Result<Ran, String> {
         let families = self.families.clone();
         let verify = self.ready();
         if options.list {
@@ -147,7 +152,7 @@ impl Verify {
             let list: String = choice.plans.iter().map(|plan| format!("{plan}\n")).collect();
             print!("{list}");
             options.leave("json", &serde_json::json!(choice.plans).to_string())?;
-            return options.leave("txt", &list);
+            return options.leave("txt", &list).map(|()| Ran::Well);
         }
         let report = if options.jobs > 1 && options.shard.is_none() {
             shards::explore(options.jobs)?
@@ -157,13 +162,13 @@ impl Verify {
         options.leave("json", &report.to_json().to_string())?;
         options.leave("txt", &format!("{report}\n"))?;
         if !report.is_ok() {
-            return Err(report.to_string());
+            return if options.is_left() { Ok(Ran::Told) } else { Err(report.to_string()) };
         }
         if options.plan.is_some() && !report.reached_all() {
             return Err(format!("{DID_NOT_COME}\n{report}"));
         }
         println!("{report}");
-        Ok(())
+        Ok(Ran::Well)
     }
 
     /// Tries all plans; for tests that look at the result themselves.
@@ -190,6 +195,14 @@ impl Verify {
         self.scenario.invariants = std::mem::take(&mut self.invariants).into();
         self
     }
+}
+
+/// How a verification ended that has a result.
+#[derive(Debug, PartialEq)]
+enum Ran {
+    Well,
+    /// Something is found, and the report is left for the process that asked for it.
+    Told,
 }
 
 #[cfg(test)]
@@ -219,6 +232,27 @@ mod tests {
         let found: Vec<_> = report.findings().map(|(_, finding)| finding).collect();
         assert!(found.iter().filter(|finding| finding.oracle() == Oracle::Panic).count() == 1, "{found:?}");
         assert!(found.iter().any(|finding| finding.what().ends_with("at once")), "{found:?}");
+    }
+
+    #[test]
+    fn a_report_that_another_process_reads_is_told_by_that_one() {
+        let run = |options: &Options| {
+            let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
+            verify.families([Family::Restart]).run_with(options)
+        };
+        let told = run(&Options::default()).unwrap_err();
+        assert!(told.contains("at once"), "{told}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let json = folder.path().join("1.json");
+        assert_eq!(run(&Options { json: Some(json.clone()), ..Options::default() }), Ok(Ran::Told));
+        let left = std::fs::read_to_string(json).expect("a report");
+        assert!(left.contains("at once"), "{left}");
+        let reports = Some(folder.path().to_owned());
+        assert_eq!(run(&Options { reports, ..Options::default() }), Ok(Ran::Told));
+        let texts =
+            std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let texts = texts.filter(|path| path.extension().is_some_and(|extension| extension == "txt"));
+        assert_eq!(texts.count(), 1);
     }
 
     /// Reads a ConfigMap, or creates it: the code of the answer, 0 without one.
