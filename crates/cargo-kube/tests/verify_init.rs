@@ -48,6 +48,7 @@ impl Project {
             &format!("{DEFINITION}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: op}}\n"),
         );
         project.write("deploy/samples/page.yaml", SAMPLE);
+        project.write("src/lib.rs", "");
         project
     }
 
@@ -66,8 +67,12 @@ impl Project {
     }
 
     fn init(&self, folder: &str, arguments: &[&str]) -> Output {
+        self.verify(folder, &[&["init"], arguments].concat())
+    }
+
+    fn verify(&self, folder: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-kube"));
-        command.args(["kube", "verify", "init"]).args(arguments);
+        command.args(["kube", "verify"]).args(arguments);
         command.current_dir(self.path(folder)).output().expect("the program runs")
     }
 
@@ -159,6 +164,46 @@ fn an_operator_with_another_client_library_is_a_function_of_a_service() {
 }
 
 #[test]
+fn a_program_without_a_library_is_told_to_have_one() {
+    let project = Project::new();
+    std::fs::rename(project.path("src/lib.rs"), project.path("src/main.rs")).expect("renamed");
+    let printed = project.done("", &[]);
+    let expected = "FILL IN: in src/lib.rs, as a test cannot call src/main.rs: ";
+    assert!(printed.contains(expected.trim_start_matches("FILL IN: ")), "{printed}");
+    let test = project.read("tests/verify.rs");
+    assert!(test.contains(expected) && test.contains("op::run(client)"), "{test}");
+}
+
+#[test]
+fn definitions_and_samples_may_be_in_one_folder() {
+    let project = Project::new();
+    project.write("yaml/crd.yaml", DEFINITION);
+    project.write("yaml/page.yaml", SAMPLE);
+    project.done("", &["--crds", "yaml", "--samples", "yaml"]);
+    let test = project.read("tests/verify.rs");
+    assert_eq!(test.matches("read(\"yaml\")").count(), 2, "{test}");
+}
+
+#[test]
+fn options_that_do_nothing_together_are_refused() {
+    let project = Project::new();
+    for (arguments, expected) in [
+        (&["--depth", "2", "--list"][..], "'--depth <N>' cannot be used with '--list'"),
+        (
+            &["--depth", "2", "--plan", "restart after step 1"],
+            "'--depth <N>' cannot be used with '--plan <TEXT>'",
+        ),
+        (&["--list", "init"], "the subcommand 'init' cannot be used with '--list'"),
+        (&["--plan", ""], "a value is required for '--plan <TEXT>' but none was supplied"),
+        (&["--families", ""], "a value is required for '--families <FAMILIES>' but none was supplied"),
+    ] {
+        let output = project.verify("", arguments);
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(output.status.code() == Some(2) && error.contains(expected), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
 fn a_member_of_a_workspace_uses_what_it_inherits() {
     let project = Project::new();
     let kube = format!("{CHECKOUT}/crates/kube");
@@ -199,16 +244,30 @@ fn wrong_input_is_one_error_and_writes_nothing() {
             "other: expected an object of each kind, found none of Page in example.com",
         ),
         (&["--samples", "refused"], "refused: 1 of 1 objects failed: "),
-        (&["--samples", "deploy"], "expected objects that users create, found a CustomResourceDefinition"),
+        // Its definition is no sample, and neither is what it deploys.
+        (
+            &["--samples", "deploy"],
+            "deploy: expected an object of each kind, found none of Page in example.com",
+        ),
         (&["--path", "nowhere"], "--path nowhere: expected a checkout of kube"),
     ] {
         let error = project.refused("", arguments);
         assert!(error.starts_with("error: ") && error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
+    std::fs::remove_dir_all(project.path("deploy/samples")).expect("removed");
+    let error = project.refused("", &[]);
+    let expected = ": expected samples in deploy/samples, or --samples PATH; an object of each kind, as users create it\n";
+    assert!(error.ends_with(expected), "{error}");
     std::fs::remove_dir_all(project.path("deploy")).expect("removed");
     let error = project.refused("", &[]);
-    assert!(error.ends_with(": expected deploy/crds or deploy, or --crds PATH\n"), "{error}");
+    let expected = ": expected definitions in deploy/crds or deploy, or --crds PATH; ";
+    let hint = "print `crd()` of a kind in Rust as JSON to such a file\n";
+    assert!(error.ends_with(&format!("{expected}{hint}")), "{error}");
+    let manifest = project.read("Cargo.toml") + "\n[package.metadata.cargo-kube]\ntemplate = 1\n";
+    project.write("Cargo.toml", &manifest);
+    let error = project.refused("", &[]);
+    assert!(error.ends_with(&format!("{expected}`cargo kube manifests` writes them\n")), "{error}");
     std::fs::remove_file(project.path("Cargo.toml")).expect("removed");
     let error = project.refused("", &[]);
     assert!(error.ends_with(": expected a project, with Cargo.toml here or in a folder above\n"), "{error}");

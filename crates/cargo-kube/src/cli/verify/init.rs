@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use toml_edit::DocumentMut;
 
-use super::manifest::{add_dev_dependencies, source_of_kube};
+use super::manifest::{add_dev_dependencies, is_of_template, library, source_of_kube};
 use super::test_file::{TestFile, open_places};
 use super::workload::workload;
 use crate::cli::output::line;
@@ -51,15 +51,21 @@ impl Init {
             bail!("{TEST}: exists already; expected no file of this name");
         }
         let (source, with_kube) = self.source(&root, &manifest)?;
-        let crds = Input::new(&root, "--crds", self.crds.as_deref(), &["deploy/crds", "deploy"])?;
-        let samples = Input::new(&root, "--samples", self.samples.as_deref(), &["deploy/samples"])?;
+        let is_of_template = is_of_template(&manifest);
+        let crds = CRDS.input(&root, self.crds.as_deref(), is_of_template)?;
+        let samples = SAMPLES.input(&root, self.samples.as_deref(), is_of_template)?;
         let definitions = inputs::some_definitions(&crds.path, false)?;
         let objects = inputs::objects(&samples.path, false)?;
         let place = samples.path.display().to_string();
         let workload = runtime::run(workload(&definitions, &objects, &place))?;
 
-        let file =
-            TestFile { crds: &crds.in_test, samples: &samples.in_test, workload: &workload, with_kube };
+        let file = TestFile {
+            crds: &crds.in_test,
+            samples: &samples.in_test,
+            workload: &workload,
+            library: &library(&root, &manifest),
+            with_kube,
+        };
         let test = file.text()?;
         add_dev_dependencies(&mut manifest, &source, with_kube)?;
         let manifest = Some(manifest.to_string()).filter(|changed| *changed != text);
@@ -90,6 +96,29 @@ impl Init {
     }
 }
 
+/// What the user gives, or has at a usual place.
+struct Expected {
+    what: &'static str,
+    option: &'static str,
+    usual: &'static [&'static str],
+    /// How to come by it.
+    hint: &'static str,
+}
+
+const CRDS: Expected = Expected {
+    what: "definitions",
+    option: "--crds",
+    usual: &["deploy/crds", "deploy"],
+    hint: "print `crd()` of a kind in Rust as JSON to such a file",
+};
+
+const SAMPLES: Expected = Expected {
+    what: "samples",
+    option: "--samples",
+    usual: &["deploy/samples"],
+    hint: "an object of each kind, as users create it",
+};
+
 /// A file or folder of the user.
 struct Input {
     /// As this program reads it.
@@ -98,20 +127,23 @@ struct Input {
     in_test: String,
 }
 
-impl Input {
-    fn new(root: &Path, option: &str, given: Option<&Path>, usual: &[&str]) -> Result<Self> {
+impl Expected {
+    fn input(&self, root: &Path, given: Option<&Path>, is_of_template: bool) -> Result<Input> {
+        let Self { what, option, usual, hint } = self;
         if let Some(path) = given {
             ensure!(
                 path != Path::new("-"),
                 "{option} -: expected a file or a folder: the test reads it again"
             );
-            return Ok(Self { path: path.to_owned(), in_test: from_root(root, option, path)? });
+            return Ok(Input { path: path.to_owned(), in_test: from_root(root, option, path)? });
         }
         let present = usual.iter().find(|path| root.join(path).exists());
         let in_test = present.with_context(|| {
-            format!("{}: expected {}, or {option} PATH", root.display(), usual.join(" or "))
+            let hint = if is_of_template { "`cargo kube manifests` writes them" } else { hint };
+            let (root, usual) = (root.display(), usual.join(" or "));
+            format!("{root}: expected {what} in {usual}, or {option} PATH; {hint}")
         })?;
-        Ok(Self { path: root.join(in_test), in_test: (*in_test).to_owned() })
+        Ok(Input { path: root.join(in_test), in_test: (*in_test).to_owned() })
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn source_of_kube(root: &Path, manifest: &DocumentMut, own: Option<&S
 }
 
 /// Whether `cargo kube new` wrote the project.
-fn is_of_template(manifest: &DocumentMut) -> bool {
+pub(super) fn is_of_template(manifest: &DocumentMut) -> bool {
     let metadata = manifest.get("package").and_then(|package| package.get("metadata"));
     metadata.is_some_and(|metadata| metadata.get("cargo-kube").is_some())
 }
@@ -43,6 +43,26 @@ fn inherited(root: &Path) -> Option<Source> {
             source => source,
         })
     })
+}
+
+/// The library of a package.
+#[derive(Debug, Default)]
+pub(super) struct Library {
+    /// As code names it: also if there is none, as a library would have this name.
+    pub(super) name: String,
+    pub(super) is_present: bool,
+}
+
+/// That of the package in `root`, by Cargo's rules.
+pub(super) fn library(root: &Path, manifest: &DocumentMut) -> Library {
+    let name_in = |table: Option<&Item>| {
+        table.and_then(|table| table.get("name")).and_then(Item::as_str).map(|name| name.replace('-', "_"))
+    };
+    let library = manifest.get("lib");
+    Library {
+        name: name_in(library).or_else(|| name_in(manifest.get("package"))).unwrap_or_default(),
+        is_present: library.is_some() || root.join("src/lib.rs").is_file(),
+    }
 }
 
 /// Adds the dependencies of the test that the package does not have yet. `with_kube` is for operators that are functions of a `Client`.
@@ -122,6 +142,20 @@ mod tests {
         let mut manifest: DocumentMut = "dev-dependencies = 1\n".parse().unwrap();
         let error = add_dev_dependencies(&mut manifest, &Source::Path("../kube".into()), true).unwrap_err();
         assert_eq!(error.to_string(), "Cargo.toml: dev-dependencies: expected a table");
+    }
+
+    #[test]
+    fn a_library_is_called_as_cargo_calls_it() {
+        let of = |more: &str| {
+            let text = format!("[package]\nname = \"page-operator\"\n{more}");
+            let library = library(Path::new("/nowhere"), &text.parse().unwrap());
+            (library.name, library.is_present)
+        };
+        assert_eq!(of(""), ("page_operator".to_owned(), false));
+        assert_eq!(of("[lib]\npath = \"op.rs\"\n"), ("page_operator".to_owned(), true));
+        assert_eq!(of("[lib]\nname = \"pages\"\n"), ("pages".to_owned(), true));
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(library(here, &DocumentMut::new()).is_present);
     }
 
     #[test]

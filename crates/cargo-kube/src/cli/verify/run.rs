@@ -9,6 +9,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Message, TargetKind};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use crate::cli::output::print;
 use crate::cli::program::{Program, ProgramArgs};
@@ -25,15 +26,15 @@ pub(super) struct Run {
     list: bool,
 
     /// Try this plan only, as a report prints it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     plan: Option<String>,
 
     /// Try these families of faults, separated by commas
-    #[arg(long, value_name = "FAMILIES")]
+    #[arg(long, value_name = "FAMILIES", value_parser = NonEmptyStringValueParser::new())]
     families: Option<String>,
 
     /// The most faults of a plan, 1 or 2: a second one comes in what the operator does because of the first
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=2))]
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "plan"], value_parser = clap::value_parser!(u8).range(1..=2))]
     depth: Option<u8>,
 
     /// Share the plans between N processes: as many as there are processors, by default

@@ -4,6 +4,7 @@ use anyhow::Result;
 use kube_tools::yaml;
 use serde_json::Value;
 
+use super::manifest::Library;
 use super::workload::Workload;
 
 const TEMPLATE: &str = include_str!("verify.rs.tmpl");
@@ -18,6 +19,8 @@ pub(super) struct TestFile<'a> {
     pub(super) crds: &'a str,
     pub(super) samples: &'a str,
     pub(super) workload: &'a Workload,
+    /// What runs the operator is there, or has to be moved there.
+    pub(super) library: &'a Library,
     /// Whether the operator is a function of a `Client`, and not of a tower service for any client library.
     pub(super) with_kube: bool,
 }
@@ -46,9 +49,16 @@ impl TestFile<'_> {
             texts += &constant("What users change: a value of a sample of each kind.", "CHANGED", changed)?;
             "        .step(\"change\", |step| step.apply(CHANGED))\n"
         };
+        let move_program = if self.library.is_present {
+            ""
+        } else {
+            "/// FILL IN: in src/lib.rs, as a test cannot call src/main.rs: what `main` does, for `main` to call.\n"
+        };
         let values = [
             ("IMPORTS", imports.to_owned()),
             ("CLIENT", client.to_owned()),
+            ("MOVE_PROGRAM", move_program.to_owned()),
+            ("LIBRARY", self.library.name.clone()),
             ("PARAMETER", parameter.to_owned()),
             ("ARGUMENT", argument.to_owned()),
             ("FIXTURES", fixtures.to_owned()),
@@ -86,7 +96,8 @@ mod tests {
     use super::*;
 
     fn text(workload: &Workload, with_kube: bool) -> String {
-        let file = TestFile { crds: "deploy/crds", samples: "a \"b\"", workload, with_kube };
+        let library = &Library { name: "page_operator".into(), is_present: with_kube };
+        let file = TestFile { crds: "deploy/crds", samples: "a \"b\"", workload, library, with_kube };
         let text = file.text().unwrap();
         assert!(syn::parse_file(&text).is_ok() && !text.contains("__"), "{text}");
         text
@@ -100,7 +111,7 @@ mod tests {
         let workload = Workload { namespaces: vec![namespace], changed: vec![changed] };
         let whole = text(&workload, true);
         for expected in [
-            "fn operator() -> fn(Client) -> Program {\n    // |client| Box::pin(async move { my_operator::run(client).await",
+            "fn operator() -> fn(Client) -> Program {\n    // |client| Box::pin(async move { page_operator::run(client).await",
             "        .crds(definitions())\n        .fixtures(NAMESPACES)\n        .cluster(cluster)\n",
             "        .step(\"change\", |step| step.apply(CHANGED))\n",
             "let mut objects = read(\"deploy/crds\");",
@@ -124,6 +135,7 @@ mod tests {
         );
         assert!(!whole.contains("NAMESPACES") && !whole.contains("CHANGED"), "{whole}");
         let open: Vec<_> = open_places(&whole).map(|(_, what)| what).collect();
-        assert!(open.len() == 3 && open[1].starts_with(".step(\"change\""), "{open:?}");
+        assert!(open.len() == 4 && open[2].starts_with(".step(\"change\""), "{open:?}");
+        assert!(open[1].starts_with("in src/lib.rs, as a test cannot call src/main.rs"), "{open:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use cargo_kube::check::changes;
 use cargo_kube::types::Definitions;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -22,14 +22,11 @@ pub(super) struct Workload {
     pub(super) changed: Vec<Value>,
 }
 
-/// The workload for samples that were read from `place`. An error if a kind has no sample, or if a sample is refused.
+/// The workload for samples that were read from `place`; definitions among them are none. An error if a kind has no sample, or if one is
+/// refused.
 pub(super) async fn workload(definitions: &Definitions, samples: &Objects, place: &str) -> Result<Workload> {
-    if let Some((_, source)) =
-        samples.iter().zip(samples.sources()).find(|(object, _)| kind(object) == "CustomResourceDefinition")
-    {
-        let place = source.map_or_else(|| place.to_owned(), ToString::to_string);
-        bail!("{place}: expected objects that users create, found a CustomResourceDefinition");
-    }
+    let without_definitions = without_definitions(samples)?;
+    let samples = without_definitions.as_ref().unwrap_or(samples);
     let first_of = |definition: &CustomResourceDefinition| {
         let first = samples.iter().find(|sample| is_of(sample, definition));
         first.with_context(|| {
@@ -59,6 +56,17 @@ pub(super) async fn workload(definitions: &Definitions, samples: &Objects, place
 
 fn kind(object: &DynamicObject) -> &str {
     object.types.as_ref().map_or("", |types| types.kind.as_str())
+}
+
+/// The others, if a folder has both.
+fn without_definitions(objects: &Objects) -> Result<Option<Objects>> {
+    let is_definition = |object: &&DynamicObject| kind(object) == "CustomResourceDefinition";
+    if !objects.iter().any(|object| is_definition(&object)) {
+        return Ok(None);
+    }
+    let mut others = Objects::default();
+    objects.iter().filter(|object| !is_definition(object)).try_for_each(|object| others.add(object))?;
+    Ok(Some(others))
 }
 
 fn is_of(object: &DynamicObject, definition: &CustomResourceDefinition) -> bool {
@@ -161,6 +169,18 @@ spec: {color: red, first: one, replicas: 3}
     }
 
     #[tokio::test]
+    async fn definitions_among_the_samples_are_none() {
+        let definition = DEFINITION.replace("MAXIMUM", "5");
+        let both = of("5", &format!("{definition}---\n{SAMPLE}---\n{}", other_definition())).await.unwrap();
+        assert_eq!(both, of("5", SAMPLE).await.unwrap());
+    }
+
+    /// One that is none of the definitions.
+    fn other_definition() -> String {
+        DEFINITION.replace("MAXIMUM", "5").replace("example.com", "example.org")
+    }
+
+    #[tokio::test]
     async fn wrong_samples_are_named() {
         let missing = SAMPLE.replace("first: one, ", "");
         for (samples, expected) in [
@@ -172,8 +192,11 @@ spec: {color: red, first: one, replicas: 3}
                 &SAMPLE.replace("example.com/v1", "example.org/v1"),
                 "deploy/samples: expected an object of each kind, found none of Page in example.com",
             ),
+            (
+                &DEFINITION.replace("MAXIMUM", "5"),
+                "deploy/samples: expected an object of each kind, found none of Page in example.com",
+            ),
             (&missing, "deploy/samples: 1 of 1 objects failed: "),
-            (&format!("{SAMPLE}---\n{DEFINITION}"), "found a CustomResourceDefinition"),
         ] {
             let error = format!("{:#}", of("5", samples).await.unwrap_err());
             assert!(error.contains(expected), "{error}");
