@@ -73,6 +73,7 @@ impl Project {
     fn verify(&self, folder: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-kube"));
         command.args(["kube", "verify"]).args(arguments);
+        command.env("CARGO_TARGET_DIR", self.path("target"));
         command.current_dir(self.path(folder)).output().expect("the program runs")
     }
 
@@ -271,4 +272,38 @@ fn wrong_input_is_one_error_and_writes_nothing() {
     std::fs::remove_file(project.path("Cargo.toml")).expect("removed");
     let error = project.refused("", &[]);
     assert!(error.ends_with(": expected a project, with Cargo.toml here or in a folder above\n"), "{error}");
+}
+
+/// The last line of `cargo kube verify` in a folder with these files.
+fn without_report(files: &[(&str, &str)]) -> String {
+    let project = Project { home: tempfile::tempdir().expect("a folder") };
+    for (name, text) in files {
+        project.write(name, text);
+    }
+    let output = project.verify("", &[]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    error.lines().last().expect("an error").to_owned()
+}
+
+#[test]
+fn the_package_of_the_test_may_have_any_number_of_programs() {
+    const PACKAGE: &str = "[package]\nname = \"op\"\nedition = \"2021\"\n";
+    const EMPTY: (&str, &str) = ("tests/verify.rs", "#[test]\nfn nothing() {}\n");
+    let ran = "error: the test verify left no report: expected a test that ends with `Verify::run`";
+    let package = ("Cargo.toml", PACKAGE);
+    assert_eq!(without_report(&[package, EMPTY, ("src/lib.rs", "")]), ran);
+    let main = "fn main() {}";
+    assert_eq!(without_report(&[package, EMPTY, ("src/bin/op.rs", main), ("src/bin/crd.rs", main)]), ran);
+    let workspace = [
+        ("Cargo.toml", "[workspace]\nmembers = [\"one\", \"two\"]\nresolver = \"2\"\n"),
+        ("one/Cargo.toml", &PACKAGE.replace("op", "one")),
+        ("one/src/main.rs", main),
+        ("two/Cargo.toml", PACKAGE),
+        ("two/src/main.rs", main),
+    ];
+    let with_test = [&workspace[..], &[("two/tests/verify.rs", EMPTY.1)]].concat();
+    assert_eq!(without_report(&with_test), ran);
+    let error = without_report(&workspace);
+    assert!(error.ends_with(": expected a package with the test verify, found none"), "{error}");
 }

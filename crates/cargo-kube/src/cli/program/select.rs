@@ -1,7 +1,8 @@
-//! Which program of a project is meant, and what it is built from.
+//! Which program or test of a project is meant, and what it is built from.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -32,7 +33,7 @@ pub(crate) struct ProgramArgs {
     manifest_path: Option<PathBuf>,
 }
 
-/// A program of a project.
+/// A program of a project, or a test.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) name: String,
@@ -50,20 +51,40 @@ pub(crate) struct Program {
     pub(crate) build_arguments: Vec<OsString>,
 }
 
+/// What a package is wanted for.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    Program,
+    /// The test target of this name. Its package may have several programs, or none.
+    Test(&'a str),
+}
+
 impl ProgramArgs {
     /// The program that the arguments and the current folder name.
     pub(crate) fn find(&self) -> Result<Program> {
+        self.select(&self.metadata()?, Wanted::Program)
+    }
+
+    /// The test target of this name, in the package that the arguments and the current folder name.
+    pub(crate) fn find_test(&self, name: &str) -> Result<Program> {
+        self.select(&self.metadata()?, Wanted::Test(name))
+    }
+
+    fn metadata(&self) -> Result<Metadata> {
         let mut command = MetadataCommand::new();
         if let Some(path) = &self.manifest_path {
             command.manifest_path(path);
         }
-        let metadata = command.exec().context("no project")?;
-        self.select(&metadata)
+        command.exec().context("no project")
     }
 
-    fn select(&self, metadata: &Metadata) -> Result<Program> {
-        let package = self.package(metadata)?;
-        let name = self.program_of(package)?;
+    fn select(&self, metadata: &Metadata, wanted: Wanted<'_>) -> Result<Program> {
+        let package = self.package(metadata, wanted)?;
+        let name = match wanted {
+            Wanted::Test(name) if self.bin.is_none() => name.to_owned(),
+            Wanted::Test(name) => self.program_of(package).map(|_| name.to_owned())?,
+            Wanted::Program => self.program_of(package)?,
+        };
         let mut build_arguments = Vec::new();
         if let Some(features) = &self.features {
             build_arguments.extend(["--features".into(), features.into()]);
@@ -82,7 +103,7 @@ impl ProgramArgs {
         })
     }
 
-    fn package<'a>(&self, metadata: &'a Metadata) -> Result<&'a Package> {
+    fn package<'a>(&self, metadata: &'a Metadata, wanted: Wanted<'_>) -> Result<&'a Package> {
         let members = metadata.workspace_packages();
         if let Some(name) = &self.package {
             let found = members.iter().find(|package| package.name == *name);
@@ -95,14 +116,13 @@ impl ProgramArgs {
         if let Some(root) = metadata.root_package() {
             return Ok(root);
         }
-        let with_program: Vec<_> =
-            members.into_iter().filter(|package| programs(package).next().is_some()).collect();
-        match with_program[..] {
+        let suitable: Vec<_> = members.into_iter().filter(|package| wanted.is_in(package)).collect();
+        match suitable[..] {
             [one] => Ok(one),
-            [] => bail!("{}: expected a package with a program, found none", metadata.workspace_root),
+            [] => bail!("{}: expected a package with {wanted}, found none", metadata.workspace_root),
             _ => {
-                let all = list(with_program.iter().map(|package| package.name.as_str()));
-                bail!("the workspace has several programs; expected --package with one of {all}")
+                let all = list(suitable.iter().map(|package| package.name.as_str()));
+                bail!("several packages of the workspace have {wanted}; expected --package with one of {all}")
             }
         }
     }
@@ -121,6 +141,27 @@ impl ProgramArgs {
             (None, None, _) => {
                 bail!("{at}: the package has several programs; expected --bin with one of {}", list(all))
             }
+        }
+    }
+}
+
+impl Wanted<'_> {
+    fn is_in(self, package: &Package) -> bool {
+        match self {
+            Self::Program => programs(package).next().is_some(),
+            Self::Test(name) => {
+                let mut targets = package.targets.iter();
+                targets.any(|target| target.kind.contains(&TargetKind::Test) && target.name == name)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Wanted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program => f.write_str("a program"),
+            Self::Test(name) => write!(f, "the test {name}"),
         }
     }
 }

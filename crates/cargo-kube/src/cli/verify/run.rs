@@ -74,7 +74,7 @@ fn seconds(text: &str) -> Result<u64, String> {
 
 impl Run {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let program = self.program.find()?;
+        let program = self.program.find_test(&self.test)?;
         let test = build(&program, &self.test)?;
         let folder = program.target.join("kube-verify");
         // Reports of an earlier run are not those of this one.
