@@ -14,8 +14,8 @@
 /// ```
 #[must_use]
 pub fn position(group: &str, kind: &str) -> usize {
-    let known = FIRST.iter().position(|kinds| kinds.contains(&(group, kind)));
-    known.unwrap_or(if LAST.contains(&(group, kind)) { FIRST.len() + 1 } else { FIRST.len() })
+    let rank = FIRST.iter().position(|kinds| kinds.contains(&(group, kind)));
+    rank.unwrap_or(if LAST.contains(&(group, kind)) { FIRST.len() + 1 } else { FIRST.len() })
 }
 
 /// Whether it is a CRD.

@@ -146,7 +146,7 @@ impl Deletions<'_> {
         match fate {
             Fate::Keep => {}
             Fate::Delete => self.doomed.push_front(Doomed { object, version, changes }),
-            Fate::Owned { owner } => self.done.kept.push((object, owner)),
+            Fate::Owned { owner } => self.done.owned.push((object, owner)),
         }
     }
 

@@ -161,7 +161,7 @@ pub struct Applying {
 pub(crate) struct Finished {
     pub(crate) pruned: Vec<PrunedObject>,
     /// Those that other objects own, with the owners.
-    pub(crate) kept: Vec<(PrunedObject, String)>,
+    pub(crate) owned: Vec<(PrunedObject, String)>,
 }
 
 impl Applying {
@@ -181,8 +181,8 @@ impl Applying {
     /// Dropping the future leaves the superset as well.
     pub async fn finish(self, applied: &[DynamicObject]) -> Result<Vec<PrunedObject>, ApplySetError> {
         let applied = applied.iter().filter_map(|object| object.metadata.uid.as_deref()).collect();
-        let Finished { pruned, kept } = self.finish_by_uids(applied).await?;
-        for (object, owner) in kept {
+        let Finished { pruned, owned } = self.finish_by_uids(applied).await?;
+        for (object, owner) in owned {
             tracing::warn!(%object, %owner, "an object is no longer in the apply set, and was kept for its owner");
         }
         Ok(pruned)

@@ -147,9 +147,9 @@ impl Installation {
         }
     }
 
-    async fn run(mut self, wanted: CustomResourceDefinition) -> Result<InstalledCrd, CrdError> {
+    async fn run(mut self, desired: CustomResourceDefinition) -> Result<InstalledCrd, CrdError> {
         let installation = async {
-            let Kept { versions, fields, only_added_to } = self.apply(&wanted).await?;
+            let Kept { versions, fields, only_added_to } = self.apply(&desired).await?;
             let client = self.api.clone().into_client();
             let crd = until_served(&client, &self.mapper, &self.name, &mut self.state).await?;
             Ok(InstalledCrd { crd, kept_versions: versions, kept_fields: fields, only_added_to })
@@ -161,10 +161,10 @@ impl Installation {
     }
 
     /// Creates or applies the definition, and returns what stays of the stored one.
-    async fn apply(&mut self, wanted: &CustomResourceDefinition) -> Result<Kept, CrdError> {
+    async fn apply(&mut self, desired: &CustomResourceDefinition) -> Result<Kept, CrdError> {
         loop {
             let stored = self.api.get_opt(&self.name).await.map_err(|error| self.failed(error))?;
-            let written = match plan(wanted, stored.as_ref()) {
+            let written = match plan(desired, stored.as_ref()) {
                 Step::AwaitDeletion => {
                     self.state = "it is being deleted".to_owned();
                     let deleted = self.api.wait_for(&self.name, &WaitFor::Delete, LIMIT).await;

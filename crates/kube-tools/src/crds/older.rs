@@ -10,40 +10,40 @@ use kube_core::Version as Age;
 use super::conversion::converts;
 use super::schema::{self, Add};
 
-/// Whether `wanted` is surely of an older release of its program than `stored`: it would move the storage version back to an older one, or
+/// Whether `desired` is surely of an older release of its program than `stored`: it would move the storage version back to an older one, or
 /// a version is stored that is newer and no less stable than each of its own.
 ///
 /// A stored version that is newer and less stable (`v2alpha1` beside `v1`) proves nothing: a newer release may have given it up.
-pub(super) fn is_older(wanted: &CustomResourceDefinition, stored: &CustomResourceDefinition) -> bool {
-    moves_storage_back(wanted, stored) || has_newer_version(stored, wanted)
+pub(super) fn is_older(desired: &CustomResourceDefinition, stored: &CustomResourceDefinition) -> bool {
+    moves_storage_back(desired, stored) || has_newer_version(stored, desired)
 }
 
-fn moves_storage_back(wanted: &CustomResourceDefinition, stored: &CustomResourceDefinition) -> bool {
+fn moves_storage_back(desired: &CustomResourceDefinition, stored: &CustomResourceDefinition) -> bool {
     let age = |crd: &CustomResourceDefinition| {
         let storage = crd.spec.versions.iter().find(|version| version.storage)?;
         Some(Age::parse(&storage.name).generation())
     };
-    age(wanted).zip(age(stored)).is_some_and(|(wanted, stored)| wanted < stored)
+    age(desired).zip(age(stored)).is_some_and(|(desired, stored)| desired < stored)
 }
 
-fn has_newer_version(stored: &CustomResourceDefinition, wanted: &CustomResourceDefinition) -> bool {
+fn has_newer_version(stored: &CustomResourceDefinition, desired: &CustomResourceDefinition) -> bool {
     let ages = |crd: &CustomResourceDefinition| -> Vec<Age> {
         crd.spec.versions.iter().map(|version| Age::parse(&version.name)).collect()
     };
-    let wanted = ages(wanted);
+    let desired = ages(desired);
     let is_newer = |a: &Age, b: &Age| a.generation() > b.generation() && a.priority() > b.priority();
-    ages(stored).iter().any(|stored| wanted.iter().all(|wanted| is_newer(stored, wanted)))
+    ages(stored).iter().any(|stored| desired.iter().all(|desired| is_newer(stored, desired)))
 }
 
-/// Adds to `stored` what `wanted` has more: versions, which do not become the storage version, and fields of versions that both have.
+/// Adds to `stored` what `desired` has more: versions, which do not become the storage version, and fields of versions that both have.
 ///
 /// Nothing of `stored` is removed or changed, because values that only the newer release knows are lost at the next write without their
 /// fields, their conversion or their storage version.
-pub(super) fn add(stored: &mut CustomResourceDefinition, wanted: CustomResourceDefinition) {
-    add_entries(&mut stored.metadata.labels, wanted.metadata.labels.clone());
-    add_entries(&mut stored.metadata.annotations, wanted.metadata.annotations.clone());
-    let can_serve = add_conversion(stored, &wanted);
-    for version in wanted.spec.versions {
+pub(super) fn add(stored: &mut CustomResourceDefinition, desired: CustomResourceDefinition) {
+    add_entries(&mut stored.metadata.labels, desired.metadata.labels.clone());
+    add_entries(&mut stored.metadata.annotations, desired.metadata.annotations.clone());
+    let can_serve = add_conversion(stored, &desired);
+    for version in desired.spec.versions {
         match stored.spec.versions.iter_mut().find(|it| it.name == version.name) {
             None => {
                 let served = version.served && can_serve;
@@ -58,25 +58,25 @@ pub(super) fn add(stored: &mut CustomResourceDefinition, wanted: CustomResourceD
     }
 }
 
-/// Versions that only `wanted` has need its webhook, if it has one and `stored` has none. Returns whether they can be served: a webhook
+/// Versions that only `desired` has need its webhook, if it has one and `stored` has none. Returns whether they can be served: a webhook
 /// that does not know a stored version would fail for its objects, and without the webhook, the fields of the others are lost.
-fn add_conversion(stored: &mut CustomResourceDefinition, wanted: &CustomResourceDefinition) -> bool {
+fn add_conversion(stored: &mut CustomResourceDefinition, desired: &CustomResourceDefinition) -> bool {
     let has = |crd: &CustomResourceDefinition, version: &Version| {
         crd.spec.versions.iter().any(|it| it.name == version.name)
     };
-    let adds_none = wanted.spec.versions.iter().all(|version| has(stored, version));
-    if adds_none || converts(stored) || !converts(wanted) {
+    let adds_none = desired.spec.versions.iter().all(|version| has(stored, version));
+    if adds_none || converts(stored) || !converts(desired) {
         return true;
     }
-    let knows_all = stored.spec.versions.iter().all(|version| has(wanted, version));
+    let knows_all = stored.spec.versions.iter().all(|version| has(desired, version));
     if knows_all {
-        stored.spec.conversion.clone_from(&wanted.spec.conversion);
+        stored.spec.conversion.clone_from(&desired.spec.conversion);
     }
     knows_all
 }
 
-fn add_entries(stored: &mut Option<BTreeMap<String, String>>, wanted: Option<BTreeMap<String, String>>) {
-    for (key, value) in wanted.into_iter().flatten() {
+fn add_entries(stored: &mut Option<BTreeMap<String, String>>, desired: Option<BTreeMap<String, String>>) {
+    for (key, value) in desired.into_iter().flatten() {
         stored.get_or_insert_default().entry(key).or_insert(value);
     }
 }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn it_is_older_by_its_storage_version_or_by_a_newer_one_that_is_as_stable() {
-        for (wanted, stored, expected) in [
+        for (desired, stored, expected) in [
             (&["v1"][..], &["v1", "v2"][..], true),
             (&["v1"], &["v2alpha1"], true),
             (&["v1beta1"], &["v1"], true),
@@ -121,7 +121,7 @@ mod tests {
             (&["v1"], &["v1", "v2", "v3alpha1"], true),
             (&["v1alpha1"], &["v1alpha1", "v1alpha2"], true),
         ] {
-            assert_eq!(is_older(&versions(wanted), &versions(stored)), expected, "{wanted:?} {stored:?}");
+            assert_eq!(is_older(&versions(desired), &versions(stored)), expected, "{desired:?} {stored:?}");
         }
     }
 
@@ -134,8 +134,8 @@ mod tests {
             crd.spec.conversion = Some(serde_json::from_value(webhook.clone()).unwrap());
             crd
         };
-        let added = |mut stored: CustomResourceDefinition, wanted: CustomResourceDefinition| {
-            add(&mut stored, wanted);
+        let added = |mut stored: CustomResourceDefinition, desired: CustomResourceDefinition| {
+            add(&mut stored, desired);
             let last = stored.spec.versions.pop().unwrap();
             (last.name, last.served, converts(&stored))
         };
@@ -165,7 +165,7 @@ mod tests {
                 "changed": { "type": "object", "additionalProperties": text() },
             } })), version("v2", true, true, json!({ "type": "object" }))] }),
         );
-        let wanted = crd(
+        let desired = crd(
             json!({ "labels": { "a": "old", "c": "old" } }),
             json!({ "versions": [version("v1", true, true, json!({ "type": "object", "required": ["older"], "properties": {
                 "both": { "type": "string", "enum": ["x", "y"], "maxLength": 3 },
@@ -175,7 +175,7 @@ mod tests {
                 "changed": { "type": "object", "properties": { "older": text() } },
             } })), version("v1beta1", true, false, json!({ "type": "object" }))] }),
         );
-        add(&mut stored, wanted);
+        add(&mut stored, desired);
         let expected = crd(
             json!({ "labels": { "a": "new", "c": "old" }, "annotations": { "b": "new" } }),
             json!({ "versions": [version("v1", true, false, json!({ "type": "object", "required": ["both"], "properties": {

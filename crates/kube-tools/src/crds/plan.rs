@@ -38,20 +38,20 @@ pub(super) struct Kept {
 
 /// What to do, given the definition that is stored.
 ///
-/// Versions and fields that are stored and not `wanted` are kept: objects may be stored with them, and clients may use them. What versions
-/// need is kept with them: their conversion, and if `wanted` is older, all that is stored. The definition is created only where there is
+/// Versions and fields that are stored and not `desired` are kept: objects may be stored with them, and clients may use them. What versions
+/// need is kept with them: their conversion, and if `desired` is older, all that is stored. The definition is created only where there is
 /// none, and applied only to the version of it that was read, so that nothing is lost in between.
-pub(super) fn plan(wanted: &CustomResourceDefinition, stored: Option<&CustomResourceDefinition>) -> Step {
-    let mut definition = Box::new(without_server_fields(wanted.clone()));
+pub(super) fn plan(desired: &CustomResourceDefinition, stored: Option<&CustomResourceDefinition>) -> Step {
+    let mut definition = Box::new(without_server_fields(desired.clone()));
     let Some(stored) = stored else { return Step::Create(definition) };
     if stored.metadata.deletion_timestamp.is_some() {
         return Step::AwaitDeletion;
     }
-    let is_kept = |version: &&Version| !wanted.spec.versions.iter().any(|it| it.name == version.name);
+    let is_kept = |version: &&Version| !desired.spec.versions.iter().any(|it| it.name == version.name);
     let versions = stored.spec.versions.iter().filter(is_kept).cloned().collect::<Vec<_>>();
     let mut kept = Kept {
         versions: versions.iter().map(|version| version.name.clone()).collect(),
-        only_added_to: older::is_older(wanted, stored),
+        only_added_to: older::is_older(desired, stored),
         ..Kept::default()
     };
     if kept.only_added_to {
@@ -71,13 +71,13 @@ pub(super) fn plan(wanted: &CustomResourceDefinition, stored: Option<&CustomReso
 
 /// Adds the fields of the stored versions, and returns them.
 fn keep_fields(definition: &mut CustomResourceDefinition, stored: &CustomResourceDefinition) -> Vec<String> {
-    let mut kept = Vec::new();
+    let mut fields = Vec::new();
     for version in &mut definition.spec.versions {
         if let Some(stored) = stored.spec.versions.iter().find(|it| it.name == version.name) {
-            kept.extend(schema::add(version, stored.schema.clone(), Add::Fields));
+            fields.extend(schema::add(version, stored.schema.clone(), Add::Fields));
         }
     }
-    kept
+    fields
 }
 
 /// What a definition cannot be without: each later apply has it too, so that no field stays because the create has written it. Empty
@@ -157,10 +157,10 @@ mod tests {
     }
 
     fn applied(
-        wanted: &CustomResourceDefinition,
+        desired: &CustomResourceDefinition,
         stored: &CustomResourceDefinition,
     ) -> (CustomResourceDefinition, Kept) {
-        match plan(wanted, Some(stored)) {
+        match plan(desired, Some(stored)) {
             Step::Apply(definition, kept) => (*definition, kept),
             step => panic!("{step:?}"),
         }
@@ -168,12 +168,12 @@ mod tests {
 
     #[test]
     fn a_new_definition_is_created_as_it_is() {
-        let mut wanted = crd(&[("v1", true)]);
-        let expected = Step::Create(Box::new(wanted.clone()));
-        assert_eq!(plan(&wanted, None), expected);
-        wanted.metadata.managed_fields = Some(vec![Default::default()]);
-        wanted.metadata.resource_version = Some("1".into());
-        assert_eq!(plan(&wanted, None), expected, "as read from another server");
+        let mut desired = crd(&[("v1", true)]);
+        let expected = Step::Create(Box::new(desired.clone()));
+        assert_eq!(plan(&desired, None), expected);
+        desired.metadata.managed_fields = Some(vec![Default::default()]);
+        desired.metadata.resource_version = Some("1".into());
+        assert_eq!(plan(&desired, None), expected, "as read from another server");
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn an_older_version_keeps_its_conversion_unless_the_newer_definition_has_one() {
         let stored = with_webhook(crd(&[("v1", true)]));
-        let applied = |wanted: CustomResourceDefinition| applied(&wanted, &stored).0.spec.conversion;
+        let applied = |desired: CustomResourceDefinition| applied(&desired, &stored).0.spec.conversion;
         assert_eq!(applied(crd(&[("v2", true)])), stored.spec.conversion);
         let mut none = crd(&[("v2", true)]);
         none.spec.conversion = Some(serde_json::from_value(json!({ "strategy": "None" })).unwrap());
@@ -260,13 +260,14 @@ mod tests {
     #[test]
     fn a_stored_alpha_version_does_not_keep_a_release_from_changing_the_others() {
         let stored = crd(&[("v1", true), ("v2alpha1", false)]);
-        let mut wanted = crd(&[("v1", true)]);
-        wanted.spec.versions[0].subresources = Some(serde_json::from_value(json!({ "status": {} })).unwrap());
-        let (definition, kept) = applied(&wanted, &stored);
+        let mut desired = crd(&[("v1", true)]);
+        desired.spec.versions[0].subresources =
+            Some(serde_json::from_value(json!({ "status": {} })).unwrap());
+        let (definition, kept) = applied(&desired, &stored);
         assert_eq!((kept.versions, kept.only_added_to), (vec!["v2alpha1".to_owned()], false));
         assert_eq!(
             definition.spec.versions,
-            [wanted.spec.versions[0].clone(), stored.spec.versions[1].clone()]
+            [desired.spec.versions[0].clone(), stored.spec.versions[1].clone()]
         );
     }
 

@@ -119,9 +119,9 @@ async fn missing_version(
     for version in crd.spec.versions.iter().filter(|version| version.served) {
         let gvk = GroupVersionKind::gvk(group, &version.name, &names.kind);
         let listed = match mapper.kind(&gvk).await {
-            Ok(found) => {
-                let scope = if found.is_namespaced() { "Namespaced" } else { "Cluster" };
-                found.resource.plural == names.plural && scope == crd.spec.scope
+            Ok(mapping) => {
+                let scope = if mapping.is_namespaced() { "Namespaced" } else { "Cluster" };
+                mapping.resource.plural == names.plural && scope == crd.spec.scope
             }
             Err(error) if error.is_no_match() => false,
             Err(error) => return Err(error),

@@ -297,7 +297,7 @@ impl Started {
         };
         let status = exit_status(&ran, status).await?;
         let cut = stdout.cut || stderr.cut;
-        let output = Output { status, stdout: stdout.kept, stderr: stderr.kept, ran };
+        let output = Output { status, stdout: stdout.bytes, stderr: stderr.bytes, ran };
         if cut { Err(ExecError::OutputLimit { limit, output: Box::new(output) }) } else { Ok(output) }
     }
 }
@@ -322,19 +322,19 @@ pub(super) async fn exit_status(
 
 /// The first bytes of a stream, and whether there were more.
 pub(super) struct Collected {
-    pub(super) kept: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     pub(super) cut: bool,
 }
 
 /// Reads a stream to its end and keeps at most `limit` bytes.
 pub(super) async fn collect(reader: Option<impl AsyncRead + Unpin>, limit: usize) -> Collected {
-    let mut kept = Vec::new();
-    let Some(mut reader) = reader else { return Collected { kept, cut: false } };
+    let mut bytes = Vec::new();
+    let Some(mut reader) = reader else { return Collected { bytes, cut: false } };
     let length = u64::try_from(limit).unwrap_or(u64::MAX);
     // A pipe in memory has no errors: a failed connection ends it, which the process reports.
-    let _ = (&mut reader).take(length).read_to_end(&mut kept).await;
+    let _ = (&mut reader).take(length).read_to_end(&mut bytes).await;
     let rest = tokio::io::copy(&mut reader, &mut tokio::io::sink()).await;
-    Collected { kept, cut: rest.is_ok_and(|bytes| bytes > 0) }
+    Collected { bytes, cut: rest.is_ok_and(|discarded| discarded > 0) }
 }
 
 #[cfg(test)]
@@ -369,11 +369,11 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_over_the_limit_is_read_and_discarded() {
-        for (limit, kept, cut) in
+        for (limit, text, cut) in
             [(0, "", true), (3, "abc", true), (6, "abcdef", false), (9, "abcdef", false)]
         {
             let collected = collect(Some(&b"abcdef"[..]), limit).await;
-            assert_eq!((collected.kept.as_slice(), collected.cut), (kept.as_bytes(), cut), "{limit}");
+            assert_eq!((collected.bytes.as_slice(), collected.cut), (text.as_bytes(), cut), "{limit}");
         }
     }
 

@@ -18,8 +18,8 @@ pub(super) fn deployment(object: View<'_>) -> Readiness {
     let waiting =
         |what: String| in_progress(format!("Waiting for deployment {name:?} rollout to finish: {what}..."));
     match object.number("/spec/replicas").unwrap_or(1) {
-        wanted if updated < wanted => {
-            waiting(format!("{updated} out of {wanted} new replicas have been updated"))
+        desired if updated < desired => {
+            waiting(format!("{updated} out of {desired} new replicas have been updated"))
         }
         _ if replicas > updated => {
             waiting(format!("{} old replicas are pending termination", replicas.saturating_sub(updated)))
@@ -36,11 +36,11 @@ pub(super) fn stateful_set(object: View<'_>) -> Readiness {
         return in_progress(unobserved(object.group, object.kind));
     }
     let [ready_replicas, updated] = ["readyReplicas", "updatedReplicas"].map(|it| object.count(it));
-    let wanted = object.number("/spec/replicas").unwrap_or(1);
-    if ready_replicas < wanted {
+    let desired = object.number("/spec/replicas").unwrap_or(1);
+    if ready_replicas < desired {
         return in_progress(format!(
             "Waiting for {} pods to be ready...",
-            wanted.saturating_sub(ready_replicas)
+            desired.saturating_sub(ready_replicas)
         ));
     }
     if is_on_delete(object) {
@@ -49,10 +49,10 @@ pub(super) fn stateful_set(object: View<'_>) -> Readiness {
         ));
     }
     if let Some(partition) = object.number("/spec/updateStrategy/rollingUpdate/partition") {
-        let wanted = wanted.saturating_sub(partition);
-        return match updated < wanted {
+        let new_pods = desired.saturating_sub(partition);
+        return match updated < new_pods {
             true => in_progress(format!(
-                "Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated..."
+                "Waiting for partitioned roll out to finish: {updated} out of {new_pods} new pods have been updated..."
             )),
             false => ready(format!("partitioned roll out complete: {updated} new pods have been updated...")),
         };
@@ -75,15 +75,15 @@ pub(super) fn daemon_set(object: View<'_>) -> Readiness {
     if !is_seen(object) {
         return in_progress(unobserved(object.group, object.kind));
     }
-    let [wanted, updated, available] =
+    let [desired, updated, available] =
         ["desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable"].map(|it| object.count(it));
     let waiting =
         |what: String| in_progress(format!("Waiting for daemon set {name:?} rollout to finish: {what}..."));
-    if updated < wanted && !is_on_delete(object) {
-        return waiting(format!("{updated} out of {wanted} new pods have been updated"));
+    if updated < desired && !is_on_delete(object) {
+        return waiting(format!("{updated} out of {desired} new pods have been updated"));
     }
-    if available < wanted {
-        return waiting(format!("{available} of {wanted} updated pods are available"));
+    if available < desired {
+        return waiting(format!("{available} of {desired} updated pods are available"));
     }
     ready(format!("daemon set {name:?} successfully rolled out"))
 }
@@ -92,16 +92,16 @@ pub(super) fn replica_set(object: View<'_>) -> Readiness {
     if !is_seen(object) {
         return in_progress(unobserved(object.group, object.kind));
     }
-    let wanted = object.number("/spec/replicas").unwrap_or(1);
+    let desired = object.number("/spec/replicas").unwrap_or(1);
     let [replicas, available] = ["replicas", "availableReplicas"].map(|it| object.count(it));
-    match (available < wanted, replicas > wanted) {
+    match (available < desired, replicas > desired) {
         (true, _) => {
             let refused = object.condition("ReplicaFailure").filter(|it| it.is("True"));
             let why = refused.map(|it| format!(": {}", it.explanation())).unwrap_or_default();
-            in_progress(format!("{available} of {wanted} replicas are available{why}"))
+            in_progress(format!("{available} of {desired} replicas are available{why}"))
         }
         (false, true) => {
-            in_progress(format!("{} replicas are pending termination", replicas.saturating_sub(wanted)))
+            in_progress(format!("{} replicas are pending termination", replicas.saturating_sub(desired)))
         }
         (false, false) => ready(format!("{available} replicas are available")),
     }

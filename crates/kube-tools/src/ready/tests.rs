@@ -24,8 +24,8 @@ fn judge(api_version: &str, kind: &str, spec: &Value, status: &Value) -> (ReadyS
 /// Each message contains the text.
 fn check(api_version: &str, kind: &str, cases: &[(Value, Value, ReadyState, &str)]) {
     for (spec, status, state, text) in cases {
-        let (found, message) = judge(api_version, kind, spec, status);
-        assert_eq!(found, *state, "{kind} {spec} {status}: {message}");
+        let (actual_state, message) = judge(api_version, kind, spec, status);
+        assert_eq!(actual_state, *state, "{kind} {spec} {status}: {message}");
         assert!(message.contains(text), "{kind} {spec} {status}: {message}");
     }
 }

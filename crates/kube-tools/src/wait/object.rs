@@ -104,11 +104,11 @@ impl<K: Resource + Clone + DeserializeOwned> Scale<K> {
     /// What the scale still waits for: a controller counts the replicas that it has before all others are gone.
     async fn unsettled(&mut self, object: &DynamicObject) -> Result<Option<String>, WaitError> {
         let scale = self.read().await?;
-        let wanted = scale.spec.and_then(|spec| spec.replicas).unwrap_or(0);
+        let desired = scale.spec.and_then(|spec| spec.replicas).unwrap_or(0);
         let present = scale.status.map_or(0, |status| status.replicas);
         let version = scale.metadata.resource_version;
-        Ok(if present != wanted {
-            Some(format!("there are {present} replicas, {wanted} are wanted"))
+        Ok(if present != desired {
+            Some(format!("there are {present} replicas, {desired} are wanted"))
         } else if version.is_some() && version != object.metadata.resource_version {
             // The next state is on its way.
             Some("its replicas have just changed".to_owned())

@@ -19,9 +19,9 @@ pub(super) struct ReadyJudge {
 }
 
 impl ReadyJudge {
-    /// `known` is a state of the object from before, if there is one, and when it was seen.
-    pub(super) fn new(target: WaitTarget, known: Option<(Box<DynamicObject>, Instant)>) -> Self {
-        Self { target, existed: known.is_some(), last: known }
+    /// `earlier_state` is a state of the object from before, if there is one, and when it was seen.
+    pub(super) fn new(target: WaitTarget, earlier_state: Option<(Box<DynamicObject>, Instant)>) -> Self {
+        Self { target, existed: earlier_state.is_some(), last: earlier_state }
     }
 
     /// The readiness, and the object that was judged.
@@ -60,10 +60,10 @@ impl ReadyWatch {
     pub(super) fn new(
         client: Client,
         target: WaitTarget,
-        known: Option<(Box<DynamicObject>, Instant)>,
+        earlier_state: Option<(Box<DynamicObject>, Instant)>,
     ) -> Self {
         Self {
-            judge: ReadyJudge::new(target.clone(), known),
+            judge: ReadyJudge::new(target.clone(), earlier_state),
             states: ObjectStates::new(client, target),
             last: None,
         }

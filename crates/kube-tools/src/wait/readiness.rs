@@ -112,7 +112,9 @@ pub(crate) fn readiness_within(
 ) -> impl Stream<Item = (WaitTarget, Result<Readiness, WaitError>)> + Send {
     let unknown = |target: &WaitTarget| (target.clone(), "its state is not known".to_owned());
     let objects = targets.keys().map(unknown).collect();
-    let watches = targets.into_iter().map(|(target, known)| ReadyWatch::new(client.clone(), target, known));
+    let watches = targets
+        .into_iter()
+        .map(|(target, earlier_state)| ReadyWatch::new(client.clone(), target, earlier_state));
     let mut unready = Unready {
         rotation: Rotation::new(watches),
         objects,

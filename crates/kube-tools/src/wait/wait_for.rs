@@ -144,8 +144,8 @@ fn compare(path: &JsonPath, selected: &[&Value], expected: Option<&str>) -> Resu
         (_, None) => Ok(true),
         ([Value::Object(_) | Value::Array(_)], Some(_)) => Err(WaitForError::Nested(path.clone())),
         // Both sides are trimmed, as kubectl does.
-        ([Value::String(found)], Some(expected)) => Ok(found.trim() == expected.trim()),
-        ([found], Some(expected)) => Ok(format!("{found}") == expected.trim()),
+        ([Value::String(text)], Some(expected)) => Ok(text.trim() == expected.trim()),
+        ([scalar], Some(expected)) => Ok(format!("{scalar}") == expected.trim()),
         (several, Some(_)) => Err(WaitForError::Several { path: path.clone(), count: several.len() }),
     }
 }

@@ -19,8 +19,8 @@ pub(super) struct Fault {
     pub(super) reason: String,
 }
 
-/// Calls `found` with each document, empty ones too, which are null.
-pub(super) fn compose(text: &str, mut found: impl FnMut(Document)) -> Result<(), Fault> {
+/// Calls `on_document` with each document, empty ones too, which are null.
+pub(super) fn compose(text: &str, mut on_document: impl FnMut(Document)) -> Result<(), Fault> {
     let mut text = Cow::Borrowed(text);
     let (mut told, mut read_again) = (0, 0);
     loop {
@@ -30,7 +30,7 @@ pub(super) fn compose(text: &str, mut found: impl FnMut(Document)) -> Result<(),
             // A repair changes nothing in the documents before it.
             if documents > told {
                 told = documents;
-                found(document);
+                on_document(document);
             }
         });
         let Err(Stop { fault, repaired, at }) = read else { return Ok(()) };
@@ -50,7 +50,7 @@ struct Stop {
     repaired: Option<String>,
 }
 
-fn compose_once(text: &str, mut found: impl FnMut(Document)) -> Result<(), Stop> {
+fn compose_once(text: &str, mut on_document: impl FnMut(Document)) -> Result<(), Stop> {
     let mut options = granit_parser::options! {
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,
@@ -65,7 +65,7 @@ fn compose_once(text: &str, mut found: impl FnMut(Document)) -> Result<(), Stop>
         })?;
         let line = span.start.line();
         let stop = |reason| Stop { repaired: None, at: 0, fault: Fault { line, reason } };
-        composer.on(event, line).map_err(stop)?.into_iter().for_each(&mut found);
+        composer.on(event, line).map_err(stop)?.into_iter().for_each(&mut on_document);
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ pub(super) async fn is_served(
     }
     match mapper.kind(gvk).await {
         Err(error) if error.is_no_match() => Ok(false),
-        found => found.map(|_| true),
+        mapping => mapping.map(|_| true),
     }
 }
 

@@ -190,9 +190,9 @@ impl Objects {
     fn append(&mut self, added: Vec<(DynamicObject, Option<Source>)>) -> Result<(), ReadError> {
         let before = self.entries.len();
         self.entries.extend(added.into_iter().map(|(object, source)| Entry { object, source }));
-        let known = self.places.take();
-        let first_new = if known.is_some() { before } else { 0 };
-        let mut places = known.unwrap_or_default();
+        let earlier_places = self.places.take();
+        let first_new = if earlier_places.is_some() { before } else { 0 };
+        let mut places = earlier_places.unwrap_or_default();
         let unique = refuse_duplicates(&self.entries, first_new, &mut places);
         if unique.is_err() {
             for added in self.entries.drain(before..) {

@@ -50,10 +50,10 @@ pub(super) async fn resolve_all(
     entries: &[Entry],
 ) -> Result<Vec<(ApiResource, DynamicObject)>, IncompleteRun> {
     let targets = join_all(entries.iter().map(|entry| resolve(settings, entry))).await;
-    let (mut found, mut failed) = (Vec::new(), Vec::new());
+    let (mut resolved, mut failed) = (Vec::new(), Vec::new());
     for (entry, target) in entries.iter().zip(targets) {
         match target {
-            Ok(target) => found.push((target.resource, target.object)),
+            Ok(target) => resolved.push((target.resource, target.object)),
             Err(err) => failed.push(ObjectResult {
                 id: ObjectId::of(&entry.object),
                 resource: None,
@@ -65,5 +65,5 @@ pub(super) async fn resolve_all(
             }),
         }
     }
-    if failed.is_empty() { Ok(found) } else { Err(IncompleteRun(Report::new(failed))) }
+    if failed.is_empty() { Ok(resolved) } else { Err(IncompleteRun(Report::new(failed))) }
 }

@@ -80,8 +80,8 @@ fn in_namespace(context: AdmissionContext<'_>, selector: &LabelSelector, write: 
         return write.subject().is_none_or(|object| selects(selector, object));
     }
     let Some(name) = write.call.namespace.as_deref() else { return true };
-    let found = context.storage.object("", "namespaces", &Key::new(None, name));
-    found.is_some_and(|namespace| selector.matches(|key| namespace.label(key)))
+    let namespace = context.storage.object("", "namespaces", &Key::new(None, name));
+    namespace.is_some_and(|namespace| selector.matches(|key| namespace.label(key)))
 }
 
 fn labelled(selector: &LabelSelector, write: &Attributes<'_>) -> bool {

@@ -52,8 +52,8 @@ fn interleave(
     let config: Vec<_> = config.iter().map(|value| (step(value), value)).collect();
     let by_step: BTreeMap<&PathElement, &Value> =
         live.iter().rev().filter_map(|(s, value)| Some((s.as_ref()?, *value))).collect();
-    let wanted: BTreeSet<&PathElement> = config.iter().filter_map(|(s, _)| s.as_ref()).collect();
-    let only_live = |s: &Option<PathElement>| s.as_ref().is_none_or(|s| !wanted.contains(s));
+    let config_steps: BTreeSet<&PathElement> = config.iter().filter_map(|(s, _)| s.as_ref()).collect();
+    let only_live = |s: &Option<PathElement>| s.as_ref().is_none_or(|s| !config_steps.contains(s));
     let next_shared = next_shared(&config, &by_step);
 
     let mut out = Vec::with_capacity(live.len() + config.len());

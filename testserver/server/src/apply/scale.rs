@@ -17,12 +17,12 @@ pub(crate) fn owners_in_scale(
         let path = path_in(&owner.api_version);
         path.is_some_and(|path| contains(&owner.fields, &path))
     });
-    let shown = |owner: &ManagedFieldsEntry| ManagedFieldsEntry {
+    let scale_entry = |owner: &ManagedFieldsEntry| ManagedFieldsEntry {
         api_version: SCALE.into(),
         fields: only(&in_scale()),
         ..owner.clone()
     };
-    of_replicas.map(shown).collect()
+    of_replicas.map(scale_entry).collect()
 }
 
 /// The owners of an object in this version, after a write of its Scale has left these in the Scale. Those of versions that do not exist
@@ -33,7 +33,7 @@ pub(crate) fn owners_in_object(
     api_version: &str,
     path_in: impl Fn(&str) -> Option<Vec<PathElement>>,
 ) -> Vec<ManagedFieldsEntry> {
-    let (mut shown, mut others) = (Vec::new(), Vec::new());
+    let (mut entries, mut others) = (Vec::new(), Vec::new());
     for mut owner in owners {
         let Some(path) = path_in(&owner.api_version) else { continue };
         if contains(&owner.fields, &path) {
@@ -47,13 +47,13 @@ pub(crate) fn owners_in_object(
     let path = path_in(api_version).unwrap_or_default();
     in_scale_now.retain(|owner| contains(&owner.fields, &in_scale()));
     // The first of two entries of an updater: the next write reads the second one only.
-    shown.extend(in_scale_now.into_iter().map(|owner| ManagedFieldsEntry {
+    entries.extend(in_scale_now.into_iter().map(|owner| ManagedFieldsEntry {
         api_version: api_version.into(),
         fields: only(&path),
         ..owner
     }));
-    shown.extend(others);
-    managed::normalize(shown)
+    entries.extend(others);
+    managed::normalize(entries)
 }
 
 fn in_scale() -> [PathElement; 2] {
@@ -101,36 +101,40 @@ mod tests {
         let creator = || entry("creator", "Update", "", json!({"f:spec": {"f:count": {}, "f:other": {}}}));
         let other = || entry("other", "Update", "", json!({"f:spec": {"f:other": {}}}));
         let gone = ManagedFieldsEntry { api_version: "g/v0".into(), ..creator() };
-        let shown = owners_in_scale(&[creator(), other(), gone.clone()], path_in);
+        let scale_owners = owners_in_scale(&[creator(), other(), gone.clone()], path_in);
         let replicas = json!({"f:spec": {"f:replicas": {}}});
         let expected = ManagedFieldsEntry {
             api_version: SCALE.into(),
             ..entry("creator", "Update", "", replicas.clone())
         };
-        assert_eq!(shown, [expected]);
+        assert_eq!(scale_owners, [expected]);
 
         let applier = entry("m", "Apply", "scale", replicas);
         let of_object =
             |in_scale| owners_in_object(vec![creator(), other(), gone.clone()], in_scale, "g/v1", path_in);
-        let kept = entry("creator", "Update", "", json!({"f:spec": {"f:other": {}}}));
+        let without_count = entry("creator", "Update", "", json!({"f:spec": {"f:other": {}}}));
         let count = json!({"f:spec": {"f:count": {}}});
         let mut applied = entry("m", "Apply", "scale", count.clone());
         applied.api_version = "g/v1".into();
         assert_eq!(
             of_object(vec![applier.clone()]),
-            [applied.clone(), kept.clone(), other()],
+            [applied.clone(), without_count.clone(), other()],
             "taken from its creator"
         );
-        let both = of_object(vec![applier, shown[0].clone()]);
-        assert_eq!(both, [applied, entry("creator", "Update", "", count), kept, other()], "owned by both");
+        let both = of_object(vec![applier, scale_owners[0].clone()]);
+        assert_eq!(
+            both,
+            [applied, entry("creator", "Update", "", count), without_count, other()],
+            "owned by both"
+        );
     }
 
     #[test]
     fn an_applier_who_names_no_replicas_any_more_keeps_those_of_the_object() {
         let applier = entry("m", "Apply", "", json!({"f:spec": {"f:count": {}}}));
         let in_scale = entry("m", "Apply", "", json!({"f:spec": {}}));
-        let kept = owners_in_object(vec![applier.clone()], vec![in_scale], "g/v1", path_in);
-        assert_eq!(kept, std::slice::from_ref(&applier));
+        let object_owners = owners_in_object(vec![applier.clone()], vec![in_scale], "g/v1", path_in);
+        assert_eq!(object_owners, std::slice::from_ref(&applier));
         assert_eq!(owners_in_object(vec![applier], Vec::new(), "g/v1", path_in), []);
     }
 }

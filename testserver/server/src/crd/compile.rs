@@ -117,9 +117,9 @@ pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
     let mut conditions: Vec<Value> =
         conditions.into_iter().chain(approval).map(|new| keep_transition(new, &previous)).collect();
     // Such as `Terminating`.
-    let known =
+    let is_recomputed =
         |other: &Value| matches!(other["type"].as_str(), Some("NamesAccepted" | "Established" | APPROVAL));
-    conditions.extend(previous.into_iter().filter(|other| !known(other)));
+    conditions.extend(previous.into_iter().filter(|other| !is_recomputed(other)));
     crd["status"] = json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored});
 }
 
@@ -153,10 +153,10 @@ fn name_conflict(crd: &Value, scheme: &Scheme) -> Option<(&'static str, String)>
         .resources()
         .filter(|r| r.group == group && format!("{}.{}", r.plural, r.group) != meta::name(crd))
         .collect();
-    let mut wanted =
+    let mut requested_names =
         vec![("PluralConflict", text(&names["plural"])), ("SingularConflict", text(&names["singular"]))];
-    wanted.extend(list(&names["shortNames"]).iter().map(|s| ("ShortNamesConflict", text(s))));
-    for (reason, name) in wanted {
+    requested_names.extend(list(&names["shortNames"]).iter().map(|s| ("ShortNamesConflict", text(s))));
+    for (reason, name) in requested_names {
         if others
             .iter()
             .any(|r| r.plural == name || r.singular == name || r.short_names.iter().any(|s| s == name))

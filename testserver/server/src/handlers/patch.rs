@@ -143,8 +143,10 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
             let group = version.rsplit_once('/').map_or("", |(group, _)| group);
             let mut errors = ErrorList::default();
             let fields = [("kind", kind, expected.kind), ("apiVersion", version, expected.api_version)];
-            for (field, given, wanted) in fields.into_iter().filter(|(_, given, wanted)| given != wanted) {
-                errors.invalid(field, format!("{given:?}"), &format!("must be {wanted}"));
+            for (field, given, required) in
+                fields.into_iter().filter(|(_, given, required)| given != required)
+            {
+                errors.invalid(field, format!("{given:?}"), &format!("must be {required}"));
             }
             return Err(StatusError::invalid(group, kind, expected.name, &errors));
         }

@@ -120,10 +120,10 @@ impl Quantity {
 
 /// The factor of a suffix: a multiplier and a power of ten.
 fn scale(suffix: &str) -> Option<(i128, i32, Format)> {
-    if let Some((_, power)) = BINARY.iter().find(|(known, _)| *known == suffix) {
+    if let Some((_, power)) = BINARY.iter().find(|(unit, _)| *unit == suffix) {
         return Some((1024_i128.pow(*power), 0, Format::Binary));
     }
-    if let Some((_, power)) = DECIMAL.iter().find(|(known, _)| *known == suffix) {
+    if let Some((_, power)) = DECIMAL.iter().find(|(unit, _)| *unit == suffix) {
         return Some((1, *power, Format::Decimal));
     }
     let exponent: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;

@@ -39,9 +39,9 @@ fn normalized(text: &str, smallest: i64) -> Result<String, &'static str> {
         let quantity = Quantity::parse(text).unwrap_or(Quantity::ZERO);
         let number: u64 = digits.parse().unwrap_or(0);
         // Binary numbers are limited to 63 bits.
-        let kept = parts.fraction.is_empty() && !number.is_multiple_of(1024) && !quantity.is_largest();
+        let keeps_text = parts.fraction.is_empty() && !number.is_multiple_of(1024) && !quantity.is_largest();
         let rounded = if smallest == -3 { quantity.rounded_to_milli() } else { quantity };
-        return Ok(if kept { text.into() } else { rounded.to_string() });
+        return Ok(if keeps_text { text.into() } else { rounded.to_string() });
     }
     let (power, exponent_form) = power(parts.suffix)?;
     if digits.is_empty() {
@@ -92,7 +92,7 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// The power of ten of a decimal suffix, and whether it is an exponent.
 fn power(suffix: &str) -> Result<(i64, bool), &'static str> {
-    if let Some((_, power)) = DECIMAL.iter().find(|(known, _)| *known == suffix) {
+    if let Some((_, power)) = DECIMAL.iter().find(|(unit, _)| *unit == suffix) {
         return Ok((*power, false));
     }
     let exponent = suffix.strip_prefix(['e', 'E']).and_then(|number| number.parse().ok());
@@ -102,10 +102,10 @@ fn power(suffix: &str) -> Result<(i64, bool), &'static str> {
 /// Rounds up to the smallest power.
 fn rounded(digits: &str, exponent: i64, smallest: i64) -> (String, i64) {
     let Ok(beyond @ 1..) = usize::try_from(smallest - exponent) else { return (digits.to_owned(), exponent) };
-    let kept = digits.len().saturating_sub(beyond);
-    let (kept, dropped) = digits.split_at(kept);
+    let length = digits.len().saturating_sub(beyond);
+    let (leading, dropped) = digits.split_at(length);
     let up = dropped.len() < beyond.min(digits.len() + 1) || dropped.contains(|c| c != '0');
-    (if up { incremented(kept) } else { kept.to_owned() }, smallest)
+    (if up { incremented(leading) } else { leading.to_owned() }, smallest)
 }
 
 fn incremented(digits: &str) -> String {
@@ -144,9 +144,9 @@ mod tests {
         assert!(recorded.len() > 150);
         let wrong: Vec<_> = recorded
             .iter()
-            .filter_map(|(text, wanted)| {
-                let found = canonical(text).unwrap_or_else(|why| format!("!{why}"));
-                (found != *wanted).then(|| format!("{text:?}: {found:?}, not {wanted:?}"))
+            .filter_map(|(text, expected)| {
+                let actual = canonical(text).unwrap_or_else(|why| format!("!{why}"));
+                (actual != *expected).then(|| format!("{text:?}: {actual:?}, not {expected:?}"))
             })
             .collect();
         assert!(wrong.is_empty(), "{wrong:#?}");
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn amounts_of_resources_are_rounded_to_thousandths() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("1n", "1m"),
             ("0.1m", "1m"),
             ("1000u", "1m"),
@@ -164,7 +164,7 @@ mod tests {
             ("0.0000000001Ki", "1m"),
             ("0.9999", "1"),
         ] {
-            assert_eq!(canonical_resource(text).as_deref(), Ok(wanted), "{text}");
+            assert_eq!(canonical_resource(text).as_deref(), Ok(expected), "{text}");
         }
     }
 }

@@ -96,7 +96,7 @@ impl<'p> JsonPatchOp<'p> {
             }
             Self::Test(Pointer::Whole, value) if equal(target, value) => Ok(()),
             Self::Test(path, value) => match path.place(target)?.read()? {
-                Some(found) if equal(found, value) => Ok(()),
+                Some(actual) if equal(actual, value) => Ok(()),
                 None if value.is_null() => Ok(()),
                 _ => Err(format!("testing {path}: not the expected value")),
             },
@@ -173,8 +173,8 @@ impl<'v> Place<'v> {
         match self {
             Self::Member(map, name) => Ok(map.get(name)),
             Self::Element(list, at) => {
-                let found = index(at, list.len()).and_then(|i| list.get(i));
-                found.map(Some).ok_or_else(|| no_element(at))
+                let element = index(at, list.len()).and_then(|i| list.get(i));
+                element.map(Some).ok_or_else(|| no_element(at))
             }
         }
     }

@@ -105,8 +105,8 @@ fn account_of(storage: &Storage, now: Timestamp, claims: &Value) -> Option<User>
     let namespace = about["namespace"].as_str()?;
     for (claim, plural) in [("serviceaccount", "serviceaccounts"), ("pod", "pods"), ("secret", "secrets")] {
         if let Some(name) = about[claim]["name"].as_str() {
-            let found = storage.object("", plural, &Key::new(Some(namespace), name))?;
-            if about[claim]["uid"] != *found.uid {
+            let object = storage.object("", plural, &Key::new(Some(namespace), name))?;
+            if about[claim]["uid"] != *object.uid {
                 return None;
             }
         }

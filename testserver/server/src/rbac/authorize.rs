@@ -27,8 +27,8 @@ pub(crate) fn authorize(
     if !access.enforces_rbac() {
         // Everybody is permitted everything, but webhooks and reviews see who it is.
         let impersonation = ImpersonationRequest::read(&parts.headers).map_err(StatusError::bad_request)?;
-        let known = || authenticated.unwrap_or_else(|| identity.clone());
-        return Ok(impersonation.map_or_else(known, |impersonation| Arc::new(impersonation.user)));
+        let caller = || authenticated.unwrap_or_else(|| identity.clone());
+        return Ok(impersonation.map_or_else(caller, |impersonation| Arc::new(impersonation.user)));
     }
     let user = authenticated.ok_or_else(StatusError::unauthorized)?;
     let user = impersonate(access, storage, user, parts)?;

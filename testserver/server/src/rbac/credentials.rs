@@ -32,9 +32,9 @@ impl Credentials {
 
     /// The user of a certificate that the listener has verified.
     pub(crate) fn by_certificate(&self, certificate: &[u8]) -> Option<Arc<User>> {
-        let known = || self.certificates.get(certificate).cloned();
+        let registered = || self.certificates.get(certificate).cloned();
         let named = || Some(Arc::new(user_of(certificate)?.with_implicit_group()));
-        known().or_else(|| self.subjects.then(named).flatten())
+        registered().or_else(|| self.subjects.then(named).flatten())
     }
 
     /// The user of a token.

@@ -44,7 +44,7 @@ pub(crate) enum AuthorizationAttributes {
 
 impl PolicyRule {
     pub(crate) fn allows(&self, attributes: &AuthorizationAttributes) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
+        let has = |list: &[String], requested: &str| list.iter().any(|item| item == "*" || item == requested);
         match attributes {
             AuthorizationAttributes::NonResource { verb, path } => {
                 let covers = |url: &String| match url.strip_suffix('*') {

@@ -72,9 +72,9 @@ impl TokenSigner {
     fn key(&self) -> &EcdsaKeyPair {
         self.key.get_or_init(|| {
             let random = SystemRandom::new();
-            let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-            let made = made.expect("invariant: the system has random numbers");
-            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, made.as_ref(), &random)
+            let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
+            let pkcs8 = pkcs8.expect("invariant: the system has random numbers");
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random)
                 .expect("invariant: the key was made a line above")
         })
     }

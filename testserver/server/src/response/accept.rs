@@ -73,11 +73,11 @@ impl View {
             Self::Metadata | Self::MetadataList => true,
             Self::Table(_) => offer.tables && *media != Media::Protobuf,
         };
-        let found = clauses(accept)
+        let negotiated = clauses(accept)
             .iter()
             .filter_map(|clause| Some((view(clause, include)?, clause.media())))
             .find(supported);
-        found.ok_or_else(|| StatusError::accepts_only(OFFERED))
+        negotiated.ok_or_else(|| StatusError::accepts_only(OFFERED))
     }
 }
 

@@ -75,7 +75,7 @@ impl Encoder {
     /// Encodes an object that is not stored. `Status` is shown as it is.
     pub(crate) fn document(&self, document: Value) -> Result<Bytes, StatusError> {
         let text = |field: &str| document[field].as_str().unwrap_or_default();
-        let shown = match self.view {
+        let representation = match self.view {
             View::Metadata if document["kind"] != "Status" => metadata_only(&document),
             View::MetadataList if document["kind"] != "Status" => {
                 let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
@@ -84,7 +84,7 @@ impl Encoder {
             }
             _ => document,
         };
-        Ok(shown.to_string().into())
+        Ok(representation.to_string().into())
     }
 
     /// Encodes an object. `now` is the reference of ages in tables.

@@ -232,8 +232,8 @@ fn dry_run(provided: Vec<Value>, errors: &mut ErrorList) -> bool {
 /// The first character of a field manager that Go cannot print.
 fn unprintable(manager: &str) -> Option<FieldError> {
     let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace();
-    let (at, found) = manager.char_indices().find(|(_, c)| !printable(*c))?;
-    let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(found));
+    let (at, character) = manager.char_indices().find(|(_, c)| !printable(*c))?;
+    let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(character));
     Some(FieldError::invalid("fieldManager", golang::quoted(manager), &detail))
 }
 
@@ -252,8 +252,8 @@ fn mistyped(body: &Value) -> Option<String> {
     ];
     members.into_iter().find_map(|(pointer, owner, ty, fits)| {
         let value = body.pointer(pointer).filter(|value| !value.is_null() && !fits(value))?;
-        let (found, name) = (golang::json_type(value), pointer[1..].replace('/', "."));
-        Some(format!("json: cannot unmarshal {found} into Go struct field {owner}{name} of type {ty}"))
+        let (json_type, name) = (golang::json_type(value), pointer[1..].replace('/', "."));
+        Some(format!("json: cannot unmarshal {json_type} into Go struct field {owner}{name} of type {ty}"))
     })
 }
 

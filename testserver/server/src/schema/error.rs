@@ -33,9 +33,9 @@ impl FieldError {
         Self::new(field, "FieldValueForbidden", with_detail("Forbidden", detail))
     }
 
-    /// The value is invalid; `shown` is its printed form.
-    pub(crate) fn invalid(field: impl Into<String>, shown: impl fmt::Display, detail: &str) -> Self {
-        Self::new(field, "FieldValueInvalid", with_detail(&format!("Invalid value: {shown}"), detail))
+    /// The value is invalid; `bad_value` is its printed form.
+    pub(crate) fn invalid(field: impl Into<String>, bad_value: impl fmt::Display, detail: &str) -> Self {
+        Self::new(field, "FieldValueInvalid", with_detail(&format!("Invalid value: {bad_value}"), detail))
     }
 
     /// An error that the genuine server gives no field.
@@ -43,20 +43,20 @@ impl FieldError {
         Self::invalid("<nil>", "\"\"", why)
     }
 
-    /// The value, whose printed form is `shown`, is not one of `supported`.
+    /// The value, whose printed form is `bad_value`, is not one of `supported`.
     pub(crate) fn not_supported(
         field: impl Into<String>,
-        shown: impl fmt::Display,
+        bad_value: impl fmt::Display,
         supported: &[impl AsRef<str>],
     ) -> Self {
         let supported: Vec<String> = supported.iter().map(|value| format!("{:?}", value.as_ref())).collect();
-        let message = format!("Unsupported value: {shown}: supported values: {}", supported.join(", "));
+        let message = format!("Unsupported value: {bad_value}: supported values: {}", supported.join(", "));
         Self::new(field, "FieldValueNotSupported", message)
     }
 
     /// The value is a duplicate.
-    pub(crate) fn duplicate(field: impl Into<String>, shown: impl fmt::Display) -> Self {
-        Self::new(field, "FieldValueDuplicate", format!("Duplicate value: {shown}"))
+    pub(crate) fn duplicate(field: impl Into<String>, bad_value: impl fmt::Display) -> Self {
+        Self::new(field, "FieldValueDuplicate", format!("Duplicate value: {bad_value}"))
     }
 }
 
@@ -86,21 +86,21 @@ impl ErrorList {
         self.push(FieldError::forbidden(field, detail));
     }
 
-    pub(crate) fn invalid(&mut self, field: impl Into<String>, shown: impl fmt::Display, detail: &str) {
-        self.push(FieldError::invalid(field, shown, detail));
+    pub(crate) fn invalid(&mut self, field: impl Into<String>, bad_value: impl fmt::Display, detail: &str) {
+        self.push(FieldError::invalid(field, bad_value, detail));
     }
 
     pub(crate) fn not_supported(
         &mut self,
         field: impl Into<String>,
-        shown: impl fmt::Display,
+        bad_value: impl fmt::Display,
         supported: &[impl AsRef<str>],
     ) {
-        self.push(FieldError::not_supported(field, shown, supported));
+        self.push(FieldError::not_supported(field, bad_value, supported));
     }
 
-    pub(crate) fn duplicate(&mut self, field: impl Into<String>, shown: impl fmt::Display) {
-        self.push(FieldError::duplicate(field, shown));
+    pub(crate) fn duplicate(&mut self, field: impl Into<String>, bad_value: impl fmt::Display) {
+        self.push(FieldError::duplicate(field, bad_value));
     }
 
     pub(crate) fn too_long(&mut self, field: impl Into<String>, max: usize) {
@@ -120,8 +120,8 @@ impl ErrorList {
         self.push(FieldError::without_field(why));
     }
 
-    pub(crate) fn not_found(&mut self, field: impl Into<String>, shown: impl fmt::Display) {
-        self.push(FieldError::new(field, "FieldValueNotFound", format!("Not found: {shown}")));
+    pub(crate) fn not_found(&mut self, field: impl Into<String>, bad_value: impl fmt::Display) {
+        self.push(FieldError::new(field, "FieldValueNotFound", format!("Not found: {bad_value}")));
     }
 }
 

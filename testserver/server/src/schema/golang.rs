@@ -18,7 +18,7 @@ fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
     }
     let line = text.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
     // As in Go, a byte of a longer character stands for itself.
-    let found = line.get(error.column().saturating_sub(1)).copied().map_or(' ', char::from);
+    let character = line.get(error.column().saturating_sub(1)).copied().map_or(' ', char::from);
     let places = [
         ("trailing characters", "after top-level value"),
         ("expected value", "looking for beginning of value"),
@@ -29,7 +29,7 @@ fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
         ("invalid number", "in numeric literal"),
     ];
     let place = places.into_iter().find(|(ours, _)| message.starts_with(ours));
-    place.map_or(message.clone(), |(_, place)| format!("invalid character {found:?} {place}"))
+    place.map_or(message.clone(), |(_, place)| format!("invalid character {character:?} {place}"))
 }
 
 /// The Go package in which the server has the kinds of a group.

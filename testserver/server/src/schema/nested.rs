@@ -34,8 +34,8 @@ pub(crate) fn text<'a>(object: &'a Value, path: &str) -> Result<Option<&'a str>,
 }
 
 fn mismatch(path: &str, value: &Value, expected: &str) -> String {
-    let (shown, ty) = (golang::plain(value), golang::type_name(value));
-    format!("{path} accessor error: {shown} is of the type {ty}, expected {expected}")
+    let (plain_text, ty) = (golang::plain(value), golang::type_name(value));
+    format!("{path} accessor error: {plain_text} is of the type {ty}, expected {expected}")
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub(crate) fn groups(scheme: &Scheme) -> Value {
 fn ordered(scheme: &Scheme) -> Vec<(&str, Vec<&str>)> {
     let mut groups = scheme.groups();
     let place = |name: &str| {
-        let known = ORDER.split(' ').position(|known| known == name);
-        known.unwrap_or(usize::MAX - usize::from(name.ends_with(".k8s.io")))
+        let position = ORDER.split(' ').position(|group| group == name);
+        position.unwrap_or(usize::MAX - usize::from(name.ends_with(".k8s.io")))
     };
     groups.sort_by_key(|(name, _)| place(name));
     groups
@@ -237,12 +237,12 @@ mod tests {
         let names: Vec<_> = groups["groups"].as_array().unwrap().iter().map(|group| &group["name"]).collect();
         let stable: Vec<_> = names.iter().filter_map(|name| name.as_str()).collect();
         let stable: Vec<_> =
-            stable.into_iter().filter(|name| ORDER.split(' ').any(|known| known == *name)).collect();
+            stable.into_iter().filter(|name| ORDER.split(' ').any(|group| group == *name)).collect();
         assert_eq!(stable, ORDER.split(' ').collect::<Vec<_>>());
         let hash = |group, plural| {
             let resources = version(&scheme, group, "v1").unwrap()["resources"].clone();
-            let found = resources.as_array().unwrap().iter().find(|entry| entry["name"] == plural);
-            found.unwrap()["storageVersionHash"].clone()
+            let resource = resources.as_array().unwrap().iter().find(|entry| entry["name"] == plural);
+            resource.unwrap()["storageVersionHash"].clone()
         };
         assert_eq!(hash("autoscaling", "horizontalpodautoscalers"), "qwQve8ut294=");
         assert_eq!(hash("apiextensions.k8s.io", "customresourcedefinitions"), "jfWCUB31mvA=");

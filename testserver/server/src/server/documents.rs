@@ -21,7 +21,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
     let scheme = cluster.scheme();
     let accept = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let found = match route {
+    let document = match route {
         Route::Version if !response::wants_json(accept) => {
             return respond::status_error(&StatusError::accepts_only("application/json"));
         }
@@ -45,7 +45,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         Route::Group(group) => discovery::group(scheme, group),
         Route::GroupVersion { group, version } => match discovery::version(scheme, group, version) {
             None => return unknown_resource(cluster, group, version),
-            found => found,
+            document => document,
         },
         Route::OpenApiIndex => Some(openapi_index::index(scheme)),
         Route::OpenApi(name) => return openapi_v3(scheme, name, query.get("hash"), parts),
@@ -55,7 +55,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         },
         Route::Health { .. } | Route::Resource(_) | Route::Unknown => None,
     };
-    match found {
+    match document {
         Some(document) => respond::document(StatusCode::OK, &document),
         None => not_found(),
     }
@@ -81,9 +81,9 @@ fn health(name: &str, query: &Query, storage: Result<(), WriteError>) -> Respons
 }
 
 /// A document of OpenAPI v3. An outdated hash leads to the current one.
-fn openapi_v3(scheme: &Scheme, name: &str, wanted: Option<&str>, parts: &Parts) -> Response<Body> {
+fn openapi_v3(scheme: &Scheme, name: &str, requested_hash: Option<&str>, parts: &Parts) -> Response<Body> {
     let Some(hash) = openapi_index::hash_of(scheme, name) else { return not_found() };
-    if wanted.is_some_and(|wanted| wanted != hash) {
+    if requested_hash.is_some_and(|requested| requested != hash) {
         let mut response = respond::empty(StatusCode::MOVED_PERMANENTLY);
         if let Ok(url) = HeaderValue::from_str(&openapi_index::url(name, &hash)) {
             response.headers_mut().insert(header::LOCATION, url);
@@ -95,7 +95,7 @@ fn openapi_v3(scheme: &Scheme, name: &str, wanted: Option<&str>, parts: &Parts) 
         Some(document) => respond::document(StatusCode::OK, &document),
         None => not_found(),
     });
-    if wanted.is_some() {
+    if requested_hash.is_some() {
         // The address contains a hash of the content, so the response never changes.
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
     }
@@ -115,9 +115,9 @@ fn openapi_v2(scheme: &Scheme, media: Media, parts: &Parts) -> Response<Body> {
 /// 304 for a client that has the document with this hash.
 fn unless_known(hash: &str, parts: &Parts, respond: impl FnOnce() -> Response<Body>) -> Response<Body> {
     let tag = format!("\"{hash}\"");
-    let known = parts.headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    let is_known =
-        known.is_some_and(|tags| tags.split(',').any(|known| [tag.as_str(), "*"].contains(&known.trim())));
+    let if_none_match = parts.headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let is_known = if_none_match
+        .is_some_and(|tags| tags.split(',').any(|etag| [tag.as_str(), "*"].contains(&etag.trim())));
     let mut response = if is_known { respond::empty(StatusCode::NOT_MODIFIED) } else { respond() };
     let headers = response.headers_mut();
     if is_known {

@@ -141,15 +141,15 @@ pub(super) fn issue(
     keys: Option<&KeyFiles>,
 ) -> Result<Vec<ClientIdentity>, StartError> {
     let mut stored = keys.map(KeyFiles::credentials).transpose()?.unwrap_or_default();
-    let known = stored.len();
+    let count_before = stored.len();
     let mut identities = Vec::new();
     for user in users {
         let credential = match (&user.token, pki) {
             (Some(token), _) => ClientCredential::Token(token.expose().to_owned()),
             (None, pki) => {
-                let kept = stored.iter().filter(|one| one.user == user.name && one.groups == user.groups);
-                match kept.filter_map(|one| ClientCredential::stored(one, pki.is_some())).next() {
-                    Some(kept) => kept,
+                let of_user = stored.iter().filter(|one| one.user == user.name && one.groups == user.groups);
+                match of_user.filter_map(|one| ClientCredential::stored(one, pki.is_some())).next() {
+                    Some(credential) => credential,
                     None => {
                         let issued = match pki {
                             Some(pki) => {
@@ -166,7 +166,7 @@ pub(super) fn issue(
         identities.push(ClientIdentity { credential, user });
     }
     if let Some(keys) = keys
-        && stored.len() > known
+        && stored.len() > count_before
     {
         keys.store_credentials(&stored)?;
     }

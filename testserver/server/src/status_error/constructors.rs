@@ -80,10 +80,10 @@ impl StatusError {
             .about(Details { causes: vec![cause], ..Details::default() })
     }
 
-    /// The object in the body of a write has no name; `wanted` is the one in the path.
-    pub(crate) fn nameless(wanted: &str) -> Self {
+    /// The object in the body of a write has no name; `name` is the one in the path.
+    pub(crate) fn nameless(name: &str) -> Self {
         Self::bad_request(format!(
-            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         ))
     }
 

@@ -142,7 +142,7 @@ fn volume(volume: &Value, out: &mut Vec<String>) {
         }
     }
     let gone = GONE.into_iter().filter(|(member, ..)| is_set(&spec[*member]));
-    out.extend(gone.map(|(_, shown, since)| format!("spec.{shown}: {since}")));
+    out.extend(gone.map(|(_, field, since)| format!("spec.{field}: {since}")));
 }
 
 fn claim(claim: &Value, out: &mut Vec<String>) {

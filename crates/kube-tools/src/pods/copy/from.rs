@@ -154,7 +154,7 @@ impl Download<'_> {
         }
         process.join().await.map_err(|source| ExecError::Disconnected { ran: ran.clone(), source })?;
         let status = exit_status(&ran, status).await?;
-        let stderr = errors.await.map(|errors| errors.kept).unwrap_or_default();
+        let stderr = errors.await.map(|errors| errors.bytes).unwrap_or_default();
         Output::without_stdout(ran.clone(), status, stderr).exit_ok()?;
         if !expected.is_empty() {
             return Err(CopyErrorKind::Changed { offset });

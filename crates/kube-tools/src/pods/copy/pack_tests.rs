@@ -42,10 +42,10 @@ fn a_directory_is_packed_with_its_links_and_modes_under_its_new_name() {
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     let (result, entries, counter) = packed(root, "new");
     result.unwrap();
-    let shown: Vec<String> =
+    let lines: Vec<String> =
         entries.iter().map(|(kind, name, _, link, text)| format!("{kind:?} {name} {link} {text}")).collect();
     assert_eq!(
-        shown,
+        lines,
         [
             "Directory new  ",
             "Regular new/a  one",

@@ -87,7 +87,7 @@ async fn send(
     }
     ended.map_err(|source| ExecError::Disconnected { ran: ran.clone(), source })?;
     let status = exit_status(&ran, status).await?;
-    Output::without_stdout(ran, status, stderr.kept).exit_ok()?;
+    Output::without_stdout(ran, status, stderr.bytes).exit_ok()?;
     Ok(())
 }
 

@@ -80,22 +80,22 @@ fn unpack_to(target: &Path, requested: &str, archive: &[u8]) -> (Result<(), Copy
 
 /// All files and links below a folder, with what they contain.
 fn tree(folder: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+    let mut contents = BTreeMap::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(next) = waiting.pop() {
         for entry in fs::read_dir(next).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
             if path.is_symlink() {
-                found.insert(name, format!("-> {}", fs::read_link(&path).unwrap().display()));
+                contents.insert(name, format!("-> {}", fs::read_link(&path).unwrap().display()));
             } else if path.is_dir() {
                 waiting.push(path);
             } else {
-                found.insert(name, fs::read_to_string(&path).unwrap());
+                contents.insert(name, fs::read_to_string(&path).unwrap());
             }
         }
     }
-    found
+    contents
 }
 
 fn texts(entries: &[(&str, &str)]) -> BTreeMap<String, String> {

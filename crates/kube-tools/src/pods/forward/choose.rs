@@ -12,17 +12,17 @@ pub(super) fn target_port(service: &Service, port: &RemotePort) -> Result<Remote
     let ports = spec.and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
     let candidates: Vec<_> =
         ports.iter().map(|port| (port, port.name.as_deref(), port.port, port.protocol.as_deref())).collect();
-    let Some(found) = tcp_port(&candidates, port)? else {
-        let known: Vec<String> = ports.iter().map(|port| port.port.to_string()).collect();
-        return Err(format!("the Service has no such port; its ports: {}", known.join(", ")));
+    let Some(service_port) = tcp_port(&candidates, port)? else {
+        let numbers: Vec<String> = ports.iter().map(|port| port.port.to_string()).collect();
+        return Err(format!("the Service has no such port; its ports: {}", numbers.join(", ")));
     };
     // Nothing translates the ports of a Service without an address: its pods are asked by the port of the Service.
     let is_headless = spec.and_then(|spec| spec.cluster_ip.as_deref()) == Some("None");
-    match &found.target_port {
-        _ if is_headless => port_number(found.port),
+    match &service_port.target_port {
+        _ if is_headless => port_number(service_port.port),
         Some(IntOrString::String(name)) => Ok(RemotePort::Name(name.clone())),
         Some(IntOrString::Int(number)) if *number != 0 => port_number(*number),
-        _ => port_number(found.port),
+        _ => port_number(service_port.port),
     }
 }
 
@@ -39,10 +39,10 @@ pub(super) fn container_port(pod: &PodSummary, port: &RemotePort) -> Result<u16,
     let candidates: Vec<_> = declared
         .map(|port| (port, port.name.as_deref(), port.container_port, port.protocol.as_deref()))
         .collect();
-    let found = tcp_port(&candidates, port)?;
+    let declared_port = tcp_port(&candidates, port)?;
     match port {
         RemotePort::Number(number) => Ok(*number),
-        RemotePort::Name(name) => found
+        RemotePort::Name(name) => declared_port
             .and_then(|port| u16::try_from(port.container_port).ok())
             .ok_or_else(|| format!("no container of pod {} has a port named {name}", name_of(pod))),
     }
@@ -56,8 +56,8 @@ type Declared<'a, P> = (&'a P, Option<&'a str>, i32, Option<&'a str>);
 fn tcp_port<'a, P>(ports: &[Declared<'a, P>], port: &RemotePort) -> Result<Option<&'a P>, String> {
     let is_tcp = |protocol: Option<&str>| matches!(protocol, None | Some("TCP"));
     let mut named = ports.iter().filter(|(_, name, number, _)| match port {
-        RemotePort::Number(wanted) => *number == i32::from(*wanted),
-        RemotePort::Name(wanted) => *name == Some(wanted),
+        RemotePort::Number(requested) => *number == i32::from(*requested),
+        RemotePort::Name(requested) => *name == Some(requested),
     });
     let Some(first) = named.clone().next() else { return Ok(None) };
     let same_number =

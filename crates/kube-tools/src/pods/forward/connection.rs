@@ -80,7 +80,7 @@ impl Route {
             match self.resolver.resolve().await {
                 Err(err @ ForwardError::NotReady { .. }) if Instant::now() >= deadline => return Err(err),
                 Err(ForwardError::NotReady { .. }) => {}
-                found => break found?,
+                resolved => break resolved?,
             }
             tokio::select! {
                 () = sleep(READY_CHECK) => {}

@@ -68,8 +68,8 @@ impl LogReader {
         let ends = state.gone || !self.follow;
         if let Some(run) = self.run.as_mut().filter(|run| run.number != state.run) {
             // Only the run before the current one can still be read.
-            let kept = run.number + 1 == state.run && state.phase != Phase::Restarting;
-            if !run.complete && kept && !state.gone {
+            let is_readable = run.number + 1 == state.run && state.phase != Phase::Restarting;
+            if !run.complete && is_readable && !state.gone {
                 let since = run.position.start();
                 return Step::Read(Read {
                     follow: false,

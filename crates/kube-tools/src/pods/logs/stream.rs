@@ -121,9 +121,9 @@ impl Coordinator {
     fn update(&mut self, view: PodView) {
         let PodView { uid, namespace, name, containers, .. } = view;
         self.unselected.retain(|it| *it != uid);
-        let known = self.pods.entry(uid.clone()).or_default();
+        let senders = self.pods.entry(uid.clone()).or_default();
         for (container, state) in containers {
-            if let Some(sender) = known.get(&container) {
+            if let Some(sender) = senders.get(&container) {
                 sender.send_if_modified(|old| std::mem::replace(old, state) != state);
                 continue;
             }
@@ -144,7 +144,7 @@ impl Coordinator {
                 items: self.items.clone(),
             };
             self.tasks.spawn(task.run());
-            known.insert(container, sender);
+            senders.insert(container, sender);
         }
     }
 

@@ -288,9 +288,9 @@ impl Parser {
     }
 
     fn take(&mut self, expected: char) -> bool {
-        let found = self.peek() == Some(expected);
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == Some(expected);
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn skip_spaces(&mut self) {

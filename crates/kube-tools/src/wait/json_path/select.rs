@@ -20,9 +20,9 @@ fn take<'a>(step: &Step, value: &'a Value) -> Vec<&'a Value> {
         Step::Field(name) => value.get(name).into_iter().collect(),
         Step::Wildcard => children(value),
         Step::Descend => {
-            let mut found = Vec::new();
-            descend(value, &mut found);
-            found
+            let mut descendants = Vec::new();
+            descend(value, &mut descendants);
+            descendants
         }
         Step::Items(slice) => value.as_array().map(|items| in_slice(*slice, items)).unwrap_or_default(),
         Step::Union(paths) => paths.iter().flat_map(|path| select(path, value)).collect(),
@@ -41,10 +41,10 @@ fn children(value: &Value) -> Vec<&Value> {
     }
 }
 
-fn descend<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
-    found.push(value);
+fn descend<'a>(value: &'a Value, descendants: &mut Vec<&'a Value>) {
+    descendants.push(value);
     for child in children(value) {
-        descend(child, found);
+        descend(child, descendants);
     }
 }
 

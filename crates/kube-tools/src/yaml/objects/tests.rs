@@ -80,21 +80,21 @@ t: 0b11
     let mut expected = json!({ "apiVersion": "example.com/v1", "kind": "Odd", "metadata": { "name": "y11" },
         "a": true, "b": 420, "c": 1000, "d": "2001-01-01", "e": true, "f": null, "g": 1000, "h": 31, "i": true, "j": "hi", "k": 15,
         "l": "12:30:45", "m": 0.5, "false": 8, "true": 1, "1": 2, "o": 1, "p": 1, "q": "yes", "r": "line\n", "s": -31, "t": 3, "u": "yEs", "v": 10_000_000_000_000_000_u64, "w": "1e400", "x": 10, "z": 10.5 });
-    let mut found = read(text).remove(0);
-    for (expected, found) in
-        expected.as_object_mut().unwrap().iter().zip(found.as_object_mut().unwrap().iter())
+    let mut object = read(text).remove(0);
+    for (expected, actual) in
+        expected.as_object_mut().unwrap().iter().zip(object.as_object_mut().unwrap().iter())
     {
-        assert_eq!(expected, found);
+        assert_eq!(expected, actual);
     }
-    assert_eq!(found, expected);
+    assert_eq!(object, expected);
 }
 
 #[test]
 fn anchors_and_merge_keys_are_expanded() {
-    let found = read(
+    let objects = read(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: &labels {app: shop}, annotations: {<<: *labels, b: c}}\n",
     );
-    assert_eq!(found[0]["metadata"]["annotations"], json!({ "app": "shop", "b": "c" }));
+    assert_eq!(objects[0]["metadata"]["annotations"], json!({ "app": "shop", "b": "c" }));
     let many = format!(
         "apiVersion: x.io/v1\nkind: Foo\nmetadata: {{name: a}}\nbase: &base {{a: b}}\nuses: [{}]\n",
         vec!["*base"; 500].join(", ")
@@ -220,8 +220,8 @@ fn what_kubectl_takes_and_the_parser_refuses_is_repaired() {
         format!("apiVersion: x.io/v1\nkind: A\nmetadata: {{name: a}}\nspec:\n{}", many.replace('k', "  k"));
     assert_eq!(read(&text)[0]["spec"]["k299"], "#");
     let second = "---\napiVersion: x.io/v1\nkind: A\nmetadata:\n  {\n\t\"name\": \"b\"\n\t}\nitem: [\n\t{\n\t\t\"a\": \"\tb\"\n\t}]\n";
-    let found = read(&format!("{text}{second}"));
-    assert_eq!((found.len(), &found[1]["item"]), (2, &json!([{ "a": "\tb" }])));
+    let objects = read(&format!("{text}{second}"));
+    assert_eq!((objects.len(), &objects[1]["item"]), (2, &json!([{ "a": "\tb" }])));
     // In blocks, tabs are no indentation for kubectl either, and the fault is told where it is.
     let err = error("apiVersion: v1\nkind: A\nmetadata: {name: \"a\"#c\n  }\nspec:\n\ta: b\n");
     assert!(err.starts_with("document 1, line 6: ") && err.contains("tab"), "{err}");

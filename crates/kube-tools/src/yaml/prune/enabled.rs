@@ -39,9 +39,9 @@ pub(in crate::yaml) async fn begin(
     }
     let dry_run = params.dry_run || set.dry_run;
     let set = set.clone().dry_run(dry_run);
-    let found = join_all(entries.iter().map(|entry| member(settings, entry, entries))).await;
+    let resolved = join_all(entries.iter().map(|entry| member(settings, entry, entries))).await;
     let (mut places, mut members, mut unserved) = (Vec::new(), Vec::new(), HashMap::new());
-    for (at, member) in found.into_iter().enumerate() {
+    for (at, member) in resolved.into_iter().enumerate() {
         match member {
             Ok(member) => {
                 places.push(at);
@@ -119,8 +119,8 @@ impl Pruning {
     pub(in crate::yaml) async fn finish(self, reporter: &Reporter) {
         let Self { applying, applied, dry_run, .. } = self;
         let uids = applied.iter().map(String::as_str).collect();
-        let (pruned, kept, error) = match applying.finish_by_uids(uids).await {
-            Ok(Finished { pruned, kept }) => (pruned, kept, None),
+        let (pruned, owned, error) = match applying.finish_by_uids(uids).await {
+            Ok(Finished { pruned, owned }) => (pruned, owned, None),
             Err(error) => {
                 let (ApplySetError::Prune { pruned, .. } | ApplySetError::Overtaken { pruned, .. }) = &error
                 else {
@@ -132,7 +132,7 @@ impl Pruning {
         for object in pruned {
             reporter.send(Progress::Prune(PruneStep::Pruned { object, dry_run }));
         }
-        for (object, owner) in kept {
+        for (object, owner) in owned {
             reporter.send(Progress::Prune(PruneStep::Kept { object, owner }));
         }
         if let Some(error) = error {

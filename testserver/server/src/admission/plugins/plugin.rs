@@ -91,8 +91,8 @@ pub struct UnknownPlugin(String);
 
 impl fmt::Display for UnknownPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<&str> = AdmissionPlugin::ALL.iter().map(|plugin| plugin.name()).collect();
-        write!(f, "unknown admission plugin {:?}: expected one of {}", self.0, known.join(", "))
+        let names: Vec<&str> = AdmissionPlugin::ALL.iter().map(|plugin| plugin.name()).collect();
+        write!(f, "unknown admission plugin {:?}: expected one of {}", self.0, names.join(", "))
     }
 }
 
@@ -102,7 +102,7 @@ impl FromStr for AdmissionPlugin {
     type Err = UnknownPlugin;
 
     fn from_str(name: &str) -> Result<Self, UnknownPlugin> {
-        let found = Self::ALL.iter().find(|plugin| plugin.name() == name);
-        found.copied().ok_or_else(|| UnknownPlugin(name.to_owned()))
+        let plugin = Self::ALL.iter().find(|plugin| plugin.name() == name);
+        plugin.copied().ok_or_else(|| UnknownPlugin(name.to_owned()))
     }
 }

@@ -53,13 +53,13 @@ fn class_of(objects: Objects<'_>, write: &Write<'_>, pod: &Value) -> Result<Opti
 /// Adds the node selector and the tolerations of a class; `Err` if the pod selects other nodes.
 fn schedule(scheduling: &Value, pod: &mut Value) -> Result<(), String> {
     let mut selector = pod["spec"]["nodeSelector"].as_object().cloned().unwrap_or_default();
-    for (key, wanted) in scheduling["nodeSelector"].as_object().into_iter().flatten() {
-        match selector.get(key).filter(|own| *own != wanted) {
-            None => drop(selector.insert(key.clone(), wanted.clone())),
+    for (key, class_value) in scheduling["nodeSelector"].as_object().into_iter().flatten() {
+        match selector.get(key).filter(|own| *own != class_value) {
+            None => drop(selector.insert(key.clone(), class_value.clone())),
             Some(own) => {
-                let (wanted, own) = (text(wanted), text(own));
+                let (class_value, own) = (text(class_value), text(own));
                 return Err(format!(
-                    "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {wanted}; pod.spec.nodeSelector[{key}] = {own}"
+                    "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {class_value}; pod.spec.nodeSelector[{key}] = {own}"
                 ));
             }
         }

@@ -27,7 +27,7 @@ pub(super) fn mutate(
     }
     let account = named(&pod["spec"]).unwrap_or("default").to_owned();
     let namespace = write.namespace.unwrap_or_default();
-    let found = objects.get("", "serviceaccounts", Some(namespace), &account).ok_or_else(|| {
+    let service_account = objects.get("", "serviceaccounts", Some(namespace), &account).ok_or_else(|| {
         let why = format!(
             "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
         );
@@ -37,11 +37,11 @@ pub(super) fn mutate(
     for field in ["serviceAccountName", "serviceAccount"] {
         spec[field] = account.as_str().into();
     }
-    let mounts = [&spec["automountServiceAccountToken"], &found["automountServiceAccountToken"]];
+    let mounts = [&spec["automountServiceAccountToken"], &service_account["automountServiceAccountToken"]];
     if mounts.into_iter().find_map(Value::as_bool).unwrap_or(true) {
         mount_token(new_volume, spec);
     }
-    let pull = &found["imagePullSecrets"];
+    let pull = &service_account["imagePullSecrets"];
     if is_empty(&spec["imagePullSecrets"]) && !is_empty(pull) {
         spec["imagePullSecrets"] = pull.clone();
     }

@@ -12,7 +12,9 @@ pub(super) fn mutate(write: &Write<'_>, pod: &mut Value) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let tolerated = tolerations.iter().any(|toleration| {
             toleration["effect"].as_str().is_none_or(|effect| matches!(effect, "" | "NoExecute"))
-                && toleration["key"].as_str().is_none_or(|known| known.is_empty() || known == key)
+                && toleration["key"]
+                    .as_str()
+                    .is_none_or(|tolerated_key| tolerated_key.is_empty() || tolerated_key == key)
         });
         if !tolerated {
             tolerations.push(

@@ -150,12 +150,12 @@ fn resource_check(write: &Attributes<'_>) -> AccessCheck {
 
 /// The namespace of a write, which has none at cluster scope.
 fn namespace_object(context: AdmissionContext<'_>, write: &Attributes<'_>) -> Value {
-    let found = write
+    let namespace = write
         .call
         .namespace
         .as_deref()
         .and_then(|name| Some(context.storage.object("", "namespaces", &Key::new(None, name))?.value()));
-    let Some(mut namespace) = found else { return Value::Null };
+    let Some(mut namespace) = namespace else { return Value::Null };
     meta::set(&mut namespace, "managedFields", Value::Null);
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": namespace["metadata"], "spec": namespace["spec"],
         "status": namespace["status"]})
@@ -189,10 +189,10 @@ pub(crate) fn params(
         (false, _) => None,
     };
     let table = endpoint.resource.table;
-    let found: Vec<Value> = match &reference.objects {
+    let params: Vec<Value> = match &reference.objects {
         Parameter::Named(name) => {
-            let found = context.storage.store.get(table, &Key::new(namespace, name));
-            found.into_iter().map(|stored| stored.value()).collect()
+            let param = context.storage.store.get(table, &Key::new(namespace, name));
+            param.into_iter().map(|stored| stored.value()).collect()
         }
         Parameter::Selected(selector) => {
             let all = context.storage.store.objects(table, namespace);
@@ -201,8 +201,8 @@ pub(crate) fn params(
                 .collect()
         }
     };
-    if found.is_empty() && reference.required {
+    if params.is_empty() && reference.required {
         return Err("no params found for policy binding with `Deny` parameterNotFoundAction".into());
     }
-    Ok(found.into_iter().map(Some).collect())
+    Ok(params.into_iter().map(Some).collect())
 }

@@ -69,9 +69,9 @@ fn the_wire_form_is_that_of_the_genuine_server() {
     }});
     let set = wire::read(&wire_form).unwrap();
     assert_eq!(wire::write(&set), wire_form);
-    let shown: Vec<String> = set.paths().iter().map(|p| crate::apply::path::show(p)).collect();
+    let paths: Vec<String> = set.paths().iter().map(|p| crate::apply::path::show(p)).collect();
     assert_eq!(
-        shown,
+        paths,
         [
             ".spec",
             ".spec.list[0]",

@@ -71,10 +71,10 @@ fn certificate(args: &Args) -> Result<(String, String), Error> {
     let (certificate, key) = (args.cert_dir.join("apiserver.crt"), args.cert_dir.join("apiserver.key"));
     if !certificate.exists() && !key.exists() {
         let names = vec!["localhost".to_owned(), args.bind_address.to_string()];
-        let made = rcgen::generate_simple_self_signed(names)?;
+        let certified_key = rcgen::generate_simple_self_signed(names)?;
         fs::create_dir_all(&args.cert_dir).map_err(|why| cannot("create", &args.cert_dir, &why))?;
-        write(&key, &made.signing_key.serialize_pem())?;
-        write(&certificate, &made.cert.pem())?;
+        write(&key, &certified_key.signing_key.serialize_pem())?;
+        write(&certificate, &certified_key.cert.pem())?;
     }
     Ok((read(&certificate)?, read(&key)?))
 }

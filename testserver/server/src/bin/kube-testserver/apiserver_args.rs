@@ -189,7 +189,7 @@ fn kind(name: &str) -> Option<Kind> {
 
 /// Whether a list of words has this one.
 fn has(words: &str, word: &str) -> bool {
-    words.split(' ').any(|known| known == word)
+    words.split(' ').any(|listed| listed == word)
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str, expected: &str) -> Result<T, String> {

@@ -57,6 +57,6 @@ fn place(program: &Path, folder: &Path, name: &str) -> io::Result<()> {
 fn installed(name: &str, folder: &Path) -> Option<PathBuf> {
     let file = Path::new(name).with_extension(std::env::consts::EXE_EXTENSION);
     let paths = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&paths).filter(|path| path != folder).map(|path| path.join(&file));
-    found.filter_map(|path| fs::canonicalize(path).ok()).find(|path| path.is_file())
+    let candidates = std::env::split_paths(&paths).filter(|path| path != folder).map(|path| path.join(&file));
+    candidates.filter_map(|path| fs::canonicalize(path).ok()).find(|path| path.is_file())
 }

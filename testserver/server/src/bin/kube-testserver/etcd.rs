@@ -70,7 +70,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
     let kind = |name: &str| match name {
         DATA_DIR | LISTEN => Some(Kind::Value),
         NO_FSYNC | "h" | "help" | "version" => Some(Kind::Switch),
-        _ => IGNORED.split(' ').any(|known| known == name).then_some(Kind::Value),
+        _ => IGNORED.split(' ').any(|flag| flag == name).then_some(Kind::Value),
     };
     let mut out = Args {
         listen: vec!["localhost:2379".into()],
@@ -146,9 +146,9 @@ fn respond(path: &str, storage: &Bytes) -> Response<Full<Bytes>> {
 }
 
 async fn address(host: &str) -> Result<SocketAddr, String> {
-    let found =
+    let address =
         tokio::net::lookup_host(host).await.map_err(|why| format!("cannot resolve {host}: {why}"))?.next();
-    found.ok_or_else(|| format!("{host} has no address"))
+    address.ok_or_else(|| format!("{host} has no address"))
 }
 
 /// Where the etcd at this host and port keeps the state. Waits for one that is about to start.
@@ -208,8 +208,8 @@ mod tests {
     #[test]
     fn the_help_names_every_flag_at_the_beginning_of_a_line() {
         let Ok(Command::Print(help)) = parse(["--help".into()].into_iter()) else { panic!("no help") };
-        let known = IGNORED.split(' ').chain([DATA_DIR, LISTEN, NO_FSYNC]);
-        for name in known {
+        let flags = IGNORED.split(' ').chain([DATA_DIR, LISTEN, NO_FSYNC]);
+        for name in flags {
             assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("--{name}"))), "{name}");
         }
     }

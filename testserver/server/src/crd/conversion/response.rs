@@ -42,20 +42,20 @@ pub(crate) fn in_requested_version(
 ) -> Result<Vec<Arc<Stored>>, Unconverted> {
     let to = endpoint.api_version();
     if let Some(equivalent) = endpoint.resource.equivalent {
-        let shown = |object: &Arc<Stored>| {
+        let in_version = |object: &Arc<Stored>| {
             let value = equivalent.convert_from_storage(object.value(), &to);
             Arc::new(Stored::preview(object.key.clone(), &value))
         };
-        return Ok(objects.iter().map(shown).collect());
+        return Ok(objects.iter().map(in_version).collect());
     }
     if !endpoint.resource.custom || objects.iter().all(|object| object.is_version(&to)) {
         return Ok(objects.to_vec());
     }
     let values = objects.iter().map(|object| object.value()).collect();
     let converted = convert(storage, &endpoint.resource, responses, values, &to)?;
-    let shown = |(object, value): (&Arc<Stored>, _)| match object.is_version(&to) {
+    let in_version = |(object, value): (&Arc<Stored>, _)| match object.is_version(&to) {
         true => object.clone(),
         false => Arc::new(Stored::preview(object.key.clone(), value)),
     };
-    Ok(objects.iter().zip(&converted).map(shown).collect())
+    Ok(objects.iter().zip(&converted).map(in_version).collect())
 }

@@ -19,7 +19,7 @@ pub(super) fn validate(place: &str, columns: &Value, errors: &mut ErrorList) {
         let types = format!("must be one of {}", TYPES.join(","));
         match text("type") {
             "" => errors.required(at("type"), &types),
-            known if TYPES.contains(&known) => {}
+            ty if TYPES.contains(&ty) => {}
             other => errors.invalid(at("type"), format!("{other:?}"), &types),
         }
         let format = text("format");

@@ -30,7 +30,7 @@ pub(super) fn go_type() -> &'static GoStruct {
 pub(super) fn scale_of(call: &Call, object: &Value, paths: &ScalePaths) -> Result<Value, StatusError> {
     let metadata = &object["metadata"];
     let count = |path| nested::integer(object, path).map_err(StatusError::unexplained);
-    let (wanted, current) = if call.endpoint.resource.custom {
+    let (desired, current) = if call.endpoint.resource.custom {
         (count(&paths.spec)?, count(&paths.status)?)
     } else {
         (count(&paths.spec).unwrap_or_default(), count(&paths.status).unwrap_or_default())
@@ -49,7 +49,7 @@ pub(super) fn scale_of(call: &Call, object: &Value, paths: &ScalePaths) -> Resul
         "status": {"replicas": current.unwrap_or(0)},
     });
     // No replicas are left out.
-    if let Some(count) = wanted.filter(|count| *count != 0) {
+    if let Some(count) = desired.filter(|count| *count != 0) {
         scale["spec"]["replicas"] = count.into();
     }
     let selector = match &paths.selector {

@@ -120,8 +120,9 @@ fn new_value(value: &Value) -> Value {
 }
 
 fn new_members(map: &Map<String, Value>) -> Map<String, Value> {
-    let kept = |name: &str, value: &Value| !name.starts_with('$') && !value.is_null() && !is_deleted(value);
-    let keep = map.iter().filter(|(name, value)| kept(name, value));
+    let is_kept =
+        |name: &str, value: &Value| !name.starts_with('$') && !value.is_null() && !is_deleted(value);
+    let keep = map.iter().filter(|(name, value)| is_kept(name, value));
     keep.map(|(name, value)| (name.clone(), new_value(value))).collect()
 }
 
@@ -212,13 +213,13 @@ fn merge_elements(
     }
     let mut named = Vec::new();
     for (map, directive) in changes {
-        let wanted = map.get(key).ok_or_else(|| no_key(map, key))?;
+        let key_value = map.get(key).ok_or_else(|| no_key(map, key))?;
         if directive == Some(Directive::Delete) {
-            target.retain(|element| element.get(key) != Some(wanted));
+            target.retain(|element| element.get(key) != Some(key_value));
             continue;
         }
         named.push(Value::Object(map.clone()));
-        match target.iter_mut().find(|element| element.get(key) == Some(wanted)) {
+        match target.iter_mut().find(|element| element.get(key) == Some(key_value)) {
             Some(Value::Object(old)) => merge_map(field.and_then(|f| f.node().items.as_deref()), old, map)?,
             _ => target.push(new_value(&Value::Object(map.clone()))),
         }

@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchError> {
     let Some(field) = field else { return Ok(()) };
     let node = field.node();
-    let wanted = match (node.ty, value) {
+    let target_kind = match (node.ty, value) {
         (Some(Type::Array), v) if !v.is_array() && !v.is_null() => "slice from ",
         (Some(Type::Object), v) if !v.is_object() && !v.is_null() => {
             if node.additional.is_some() {
@@ -24,7 +24,7 @@ pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchErr
     };
     Err(PatchError::Invalid {
         patch: String::new(),
-        message: format!("cannot restore {wanted}{}", kind(value)),
+        message: format!("cannot restore {target_kind}{}", kind(value)),
     })
 }
 

@@ -52,7 +52,7 @@ impl PathStep {
             (Self::All, Value::Object(map)) => map.values().collect(),
             (Self::Where { path, equal, value }, Value::Array(items)) => {
                 let holds =
-                    |item: &&Value| path.find(item).iter().any(|found| plain(found) == *value) == *equal;
+                    |item: &&Value| path.find(item).iter().any(|node| plain(node) == *value) == *equal;
                 items.iter().filter(holds).collect()
             }
             _ => Vec::new(),

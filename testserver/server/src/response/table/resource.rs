@@ -27,9 +27,9 @@ enum CellSource {
 
 impl Columns {
     pub(in crate::response) fn of(endpoint: &Endpoint) -> Option<Self> {
-        let mut made = Self { definitions: json!([]), cells: Vec::new() };
+        let mut columns = Self { definitions: json!([]), cells: Vec::new() };
         if endpoint.resource.custom {
-            made.add(
+            columns.add(
                 "Name",
                 "string",
                 "name",
@@ -41,16 +41,23 @@ impl Columns {
                 let PrinterColumn { name, kind, format, description, priority, path } = column;
                 let cell = CellSource::Path { path: JsonPath::parse(path), kind: kind.clone() };
                 // Dates are shown as ages.
-                let shown = if kind == "date" { "date" } else { kind };
-                made.add(name, shown, format, description, *priority, cell);
+                let column_type = if kind == "date" { "date" } else { kind };
+                columns.add(name, column_type, format, description, *priority, cell);
             }
-            return Some(made);
+            return Some(columns);
         }
         for column in columns::of(endpoint.group(), endpoint.plural()) {
             let priority = i64::from(column.wide);
-            made.add(column.name, column.kind, column.format, "", priority, CellSource::BuiltIn(column.cell));
+            columns.add(
+                column.name,
+                column.kind,
+                column.format,
+                "",
+                priority,
+                CellSource::BuiltIn(column.cell),
+            );
         }
-        Some(made)
+        Some(columns)
     }
 
     pub(in crate::response) fn definitions(&self) -> &Value {
@@ -85,8 +92,8 @@ impl CellSource {
             Self::BuiltIn(columns::Cell::Time(make)) => make(object, now),
             Self::Path { path: None, .. } => Value::Null,
             Self::Path { path: Some(path), kind } => {
-                let found = path.find(object);
-                match (found.as_slice(), kind.as_str()) {
+                let values = path.find(object);
+                match (values.as_slice(), kind.as_str()) {
                     ([], _) | ([Value::Null], _) => Value::Null,
                     ([Value::String(time), ..], "date") => age::since(time, now).into(),
                     ([value @ Value::Number(_), ..], "integer" | "number") => (*value).clone(),

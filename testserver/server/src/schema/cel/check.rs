@@ -86,12 +86,12 @@ impl Check<'_> {
         }
         match message {
             Some(message) if !message.is_empty() && message.trim().is_empty() => {
-                let shown = format!("{message:?}");
-                self.walk.errors.invalid(at("message"), shown, "must be non-empty if specified");
+                let quoted_message = format!("{message:?}");
+                self.walk.errors.invalid(at("message"), quoted_message, "must be non-empty if specified");
             }
             Some(message) if message.contains(['\n', '\r']) => {
-                let shown = format!("{message:?}");
-                self.walk.errors.invalid(at("message"), shown, "must not contain line breaks");
+                let quoted_message = format!("{message:?}");
+                self.walk.errors.invalid(at("message"), quoted_message, "must not contain line breaks");
             }
             None | Some("") if rule.contains(['\n', '\r']) => {
                 let why = "message must be specified if rule contains line breaks";
@@ -103,12 +103,12 @@ impl Check<'_> {
             self.walk.errors.not_supported(at("reason"), format!("{reason:?}"), &REASONS);
         }
         if let Some(path) = text("fieldPath").filter(|path| !path.is_empty()) {
-            let shown = format!("{path:?}");
+            let quoted_path = format!("{path:?}");
             if !self.leads_somewhere(path) {
-                self.walk.errors.invalid(at("fieldPath"), &shown, "must be a valid path");
+                self.walk.errors.invalid(at("fieldPath"), &quoted_path, "must be a valid path");
             }
             if path.contains(['\n', '\r']) {
-                self.walk.errors.invalid(at("fieldPath"), shown, "must not contain line breaks");
+                self.walk.errors.invalid(at("fieldPath"), quoted_path, "must not contain line breaks");
             }
         }
         self.expressions(rule, loose);
@@ -155,19 +155,19 @@ impl Check<'_> {
         }
     }
 
-    fn refuse(&mut self, at: String, what: &str, wanted: Wanted, refusal: Refusal) {
+    fn refuse(&mut self, at: String, what: &str, expected_type: Wanted, refusal: Refusal) {
         let why = match refusal {
             Refusal::Compilation(why) => format!("{what}compilation failed: {why}"),
             Refusal::Instantiation(why) => format!("{what}program instantiation failed: {why}"),
-            Refusal::Result | Refusal::Schema => wanted.refusal().into(),
+            Refusal::Result | Refusal::Schema => expected_type.refusal().into(),
         };
         self.walk.errors.invalid(at, self.shown(), &why);
     }
 
-    fn compiled(&mut self, text: &str, at: &str, wanted: Wanted) -> Result<Expression, Refusal> {
+    fn compiled(&mut self, text: &str, at: &str, expected_type: Wanted) -> Result<Expression, Refusal> {
         let optional_old = self.rule["optionalOldSelf"] == true;
         let expression = Expression::compile(text).map_err(Refusal::Compilation)?;
-        let types = typing::check(text, &expression, self.field, wanted, optional_old)?;
+        let types = typing::check(text, &expression, self.field, expected_type, optional_old)?;
         self.walk.costs.add(at, &expression.expanded().ast, &types, self.doc, self.times);
         Ok(expression)
     }

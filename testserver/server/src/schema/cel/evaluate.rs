@@ -54,13 +54,13 @@ pub(in crate::schema) fn field(field: &Field, value: &Value, old: Option<&Value>
 }
 
 fn walk(field: &Field, value: &Value, old: Option<&Value>) -> RuleViolations {
-    let mut walk = RuleWalk { found: RuleViolations::default(), budget: BUDGET };
+    let mut walk = RuleWalk { violations: RuleViolations::default(), budget: BUDGET };
     walk.field(field, value, old, &Path::Root);
-    walk.found
+    walk.violations
 }
 
 struct RuleWalk {
-    found: RuleViolations,
+    violations: RuleViolations,
     budget: u64,
 }
 
@@ -123,12 +123,12 @@ impl RuleWalk {
             self.budget = self.budget.saturating_sub(scope.cost());
             if self.budget == 0 {
                 let why = "validation failed due to running out of cost budget, no further validation rules will be run";
-                self.found.errors.forbidden(shown_path(&path.to_string()), why);
+                self.violations.errors.forbidden(shown_path(&path.to_string()), why);
                 return;
             }
             match !rule.transition && old == Some(value) {
-                true => self.found.ratcheted.extend(violation),
-                false => self.found.errors.extend(violation),
+                true => self.violations.ratcheted.extend(violation),
+                false => self.violations.errors.extend(violation),
             }
         }
     }

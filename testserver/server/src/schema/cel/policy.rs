@@ -27,8 +27,8 @@ impl PolicyExpression {
             Self::Plain => Structs::Refused,
             Self::Mutation => Structs::OfMutations,
         };
-        let found = typing::returned(text, &expression, variables, structs).map_err(refused)?;
-        let wanted = match (returns, &found) {
+        let actual_type = typing::returned(text, &expression, variables, structs).map_err(refused)?;
+        let expected_type = match (returns, &actual_type) {
             (Returns::Anything, _)
             | (Returns::Bool, Kind::Named("bool"))
             | (Returns::String, Kind::Named("string"))
@@ -38,7 +38,7 @@ impl PolicyExpression {
             (Returns::String, _) => "string",
             (Returns::StringOrNull, _) => "one of [string null_type]",
         };
-        Err(format!("must evaluate to {wanted} but got {found}"))
+        Err(format!("must evaluate to {expected_type} but got {actual_type}"))
     }
 }
 

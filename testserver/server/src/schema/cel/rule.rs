@@ -61,8 +61,8 @@ impl ValidationRule {
                     "'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
                     self.text
                 );
-                let shown = format!("{:?}", schema_type(value));
-                Some(FieldError::invalid(shown_path(path), shown, &why))
+                let quoted_type = format!("{:?}", schema_type(value));
+                Some(FieldError::invalid(shown_path(path), quoted_type, &why))
             }
             Err(why) => {
                 let why = format!("{why} evaluating rule: {}", self.text);

@@ -94,10 +94,10 @@ fn evaluation_stops_at_its_cost() {
     let numbers = json!({"type": "object", "properties": {"x": {"type": "array", "maxItems": 1000, "items": {"type": "integer"},
         "x-kubernetes-validations": [{"rule": "self.all(a, self.all(b, a == b))"}]}}});
     assert!(objections(numbers.clone(), json!({"x": vec![1; 100]}), None).is_empty());
-    let found = objections(numbers, json!({"x": vec![1; 1000]}), None);
+    let errors = objections(numbers, json!({"x": vec![1; 1000]}), None);
     assert!(
-        found[0].contains("'operation cancelled: actual cost limit exceeded': no further validation rules"),
-        "{found:?}"
+        errors[0].contains("'operation cancelled: actual cost limit exceeded': no further validation rules"),
+        "{errors:?}"
     );
     // A large value elsewhere in the object costs nothing.
     let mixed = json!({"type": "object", "properties": {
@@ -154,8 +154,8 @@ fn reason_path_and_message_come_from_the_rule() {
         (json!({"rule": "self==1", "messageExpression": "'a\\nb'"}), "failed rule: self==1"),
         (json!({"rule": "self==1", "messageExpression": "string(1 / (self - 2))", "message": "m"}), "m"),
     ] {
-        let found = objections(ruled("integer", json!([rule])), json!({"x": 2}), None);
-        assert_eq!(found, [format!("spec.x: Invalid value: 2: {want}")]);
+        let errors = objections(ruled("integer", json!([rule])), json!({"x": 2}), None);
+        assert_eq!(errors, [format!("spec.x: Invalid value: 2: {want}")]);
     }
 }
 
@@ -210,9 +210,9 @@ fn unchanged_violations_are_ratcheted() {
 #[test]
 fn rules_are_skipped_after_type_errors() {
     let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": "self.x > 1"}]});
-    let found = objections(spec, json!({"x": "a"}), None);
-    assert_eq!(found.len(), 2);
-    assert!(found[1].starts_with("<nil>: Invalid value: null: some validation rules were not checked"));
+    let errors = objections(spec, json!({"x": "a"}), None);
+    assert_eq!(errors.len(), 2);
+    assert!(errors[1].starts_with("<nil>: Invalid value: null: some validation rules were not checked"));
 }
 
 #[test]
@@ -221,9 +221,9 @@ fn rules_see_only_the_names_in_metadata() {
         {"rule": "self.metadata.name != 'n' && self.kind == 'K'"}]});
     let schema = Schema::from_openapi("spec.validation", &doc).unwrap();
     let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n", "labels": {}}});
-    let found = schema.check_rules(&object, None, &[]).errors;
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].field, "<nil>");
+    let errors = schema.check_rules(&object, None, &[]).errors;
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0].field, "<nil>");
 }
 
 /// Responses of a genuine server (1.36).
@@ -231,7 +231,7 @@ fn rules_see_only_the_names_in_metadata() {
 #[expect(clippy::too_many_lines, reason = "a table: one row for each rule")]
 fn invalid_rules_are_refused_with_the_crd() {
     let at = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]";
-    let shown = |rule: &str| {
+    let printed_rule = |rule: &str| {
         format!(
             r#"{{"Rule":"{rule}","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}}"#
         )
@@ -252,12 +252,15 @@ fn invalid_rules_are_refused_with_the_crd() {
             "ERROR: <input>:1:4: undeclared reference to 'foo' (in container '')\n | foo(self.a)\n | ...^",
         ),
     ] {
-        let want = format!("{at}.rule: Invalid value: {}: compilation failed: {why}", shown(rule));
+        let want = format!("{at}.rule: Invalid value: {}: compilation failed: {why}", printed_rule(rule));
         assert_eq!(refused(spec(json!({"rule": rule}))), [want]);
     }
     assert_eq!(
         refused(spec(json!({"rule": "self.a"}))),
-        [format!("{at}.rule: Invalid value: {}: cel expression must evaluate to a bool", shown("self.a"))]
+        [format!(
+            "{at}.rule: Invalid value: {}: cel expression must evaluate to a bool",
+            printed_rule("self.a")
+        )]
     );
     for (rule, want) in [
         (json!({"rule": " "}), "rule: Required value: rule is not specified"),
@@ -292,8 +295,8 @@ fn invalid_rules_are_refused_with_the_crd() {
     ] {
         assert_eq!(refused(spec(rule)), [format!("{at}.{want}")]);
     }
-    let found = refused(spec(json!({"rule": "self.a =="})));
-    assert!(found[0].contains("compilation failed: ERROR: <input>:1:10: Syntax error"), "{found:?}");
+    let errors = refused(spec(json!({"rule": "self.a =="})));
+    assert!(errors[0].contains("compilation failed: ERROR: <input>:1:10: Syntax error"), "{errors:?}");
     let list = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "string",
         "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}});
     assert!(refused(list)[0].ends_with(

@@ -98,7 +98,7 @@ fn the_type(errors: &mut ErrorList, at: &str, doc: &Value, role: Role) {
         ("", _) if any => {}
         ("", Role::Member) => errors.required(path, "must not be empty for specified object fields"),
         ("", Role::Items) => errors.required(path, "must not be empty for specified array items"),
-        (known, _) if TYPES.contains(&known) => {}
+        (ty, _) if TYPES.contains(&ty) => {}
         (other, _) => {
             errors.not_supported(&path, format!("{other:?}"), &TYPES);
             if other == "null" {

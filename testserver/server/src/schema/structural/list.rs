@@ -42,10 +42,10 @@ pub(super) fn check(errors: &mut ErrorList, at: &str, doc: &Value) {
     }
 }
 
-fn one_of(errors: &mut ErrorList, at: &str, doc: &Value, name: &str, known: &[&str]) {
+fn one_of(errors: &mut ErrorList, at: &str, doc: &Value, name: &str, supported: &[&str]) {
     let value = text(doc, name);
-    if !value.is_empty() && !known.contains(&value) {
-        errors.not_supported(format!("{at}.{name}"), format!("{value:?}"), known);
+    if !value.is_empty() && !supported.contains(&value) {
+        errors.not_supported(format!("{at}.{name}"), format!("{value:?}"), supported);
     }
 }
 
@@ -61,8 +61,8 @@ fn set(errors: &mut ErrorList, at: &str, doc: &Value) {
     let must = "must be atomic as item of a list with x-kubernetes-list-type=set";
     match text(items, "type") {
         "object" if text(items, MAP) != "atomic" => {
-            let shown = items.get(MAP).unwrap_or(&Value::Null);
-            errors.invalid(format!("{at}.items.{MAP}"), shown, must);
+            let map_type = items.get(MAP).unwrap_or(&Value::Null);
+            errors.invalid(format!("{at}.items.{MAP}"), map_type, must);
         }
         "array" if !atomic(LIST) => errors.invalid(format!("{at}.items.{LIST}"), &items[LIST], must),
         _ => {}
@@ -80,19 +80,19 @@ fn map(errors: &mut ErrorList, at: &str, doc: &Value, keys: &[Value]) {
         errors.invalid(format!("{at}.items.type"), format!("{ty:?}"), why);
         return;
     }
-    let shown = Value::from(keys.to_vec());
+    let map_keys = Value::from(keys.to_vec());
     let mut names: Vec<&str> = keys.iter().filter_map(Value::as_str).collect();
     names.sort_unstable();
     let all = names.len();
     names.dedup();
     if names.len() < all {
-        errors.invalid(format!("{at}.{KEYS}"), &shown, "must not contain duplicate entries");
+        errors.invalid(format!("{at}.{KEYS}"), &map_keys, "must not contain duplicate entries");
     }
     for name in names {
         match items.get("properties").and_then(|p| p.get(name)) {
             None => {
                 let why = "entries must all be names of item properties";
-                errors.invalid(format!("{at}.{KEYS}"), &shown, why);
+                errors.invalid(format!("{at}.{KEYS}"), &map_keys, why);
             }
             Some(member) => key(errors, &format!("{at}.items.properties[{name}]"), name, items, member),
         }

@@ -19,12 +19,12 @@ pub(super) fn check(
     node: &Node,
     rules: &ValueValidation,
     n: &Number,
-    shown: &str,
+    text: &str,
     path: &Path<'_>,
 ) {
     let whole = n.as_i64();
     let float = n.as_f64().unwrap_or_default();
-    let mut wrong = |shown: &str, why: &str| errors.invalid(path.to_string(), shown, why);
+    let mut wrong = |bad_value: &str, why: &str| errors.invalid(path.to_string(), bad_value, why);
     if let Some(of) = rules.multiple_of {
         match whole {
             _ if node.ty == Some(Type::Integer) && of.fract() != 0.0 => {
@@ -36,7 +36,7 @@ pub(super) fn check(
                 wrong("0", &format!("factor MultipleOf declared for {path} must be positive: 0"));
             }
             _ if !is_multiple(whole, float, of) => {
-                wrong(shown, &format!("{path} in body should be a multiple of {of}"));
+                wrong(text, &format!("{path} in body should be a multiple of {of}"));
             }
             _ => {}
         }
@@ -45,11 +45,9 @@ pub(super) fn check(
         |bound: Bound| Bound { at: if whole.is_some() { bound.at.trunc() } else { bound.at }, ..bound };
     if let Some(max) = rules.maximum.map(bound) {
         match max.exclusive {
-            true if float >= max.at => {
-                wrong(shown, &format!("{path} in body should be less than {}", max.at))
-            }
+            true if float >= max.at => wrong(text, &format!("{path} in body should be less than {}", max.at)),
             false if float > max.at => {
-                wrong(shown, &format!("{path} in body should be less than or equal to {}", max.at));
+                wrong(text, &format!("{path} in body should be less than or equal to {}", max.at));
             }
             _ => {}
         }
@@ -57,10 +55,10 @@ pub(super) fn check(
     if let Some(min) = rules.minimum.map(bound) {
         match min.exclusive {
             true if float <= min.at => {
-                wrong(shown, &format!("{path} in body should be greater than {}", min.at))
+                wrong(text, &format!("{path} in body should be greater than {}", min.at))
             }
             false if float < min.at => {
-                wrong(shown, &format!("{path} in body should be greater than or equal to {}", min.at));
+                wrong(text, &format!("{path} in body should be greater than or equal to {}", min.at));
             }
             _ => {}
         }

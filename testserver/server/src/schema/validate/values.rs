@@ -25,8 +25,8 @@ pub(super) fn check(errors: &mut ErrorList, node: &Node, value: &Value, path: &P
     }
     match value {
         Value::Number(n) => {
-            let shown = numbers::shown(value);
-            numbers::check(errors, node, rules, n, &shown, path);
+            let text = numbers::shown(value);
+            numbers::check(errors, node, rules, n, &text, path);
             overflow(errors, node, n, path);
         }
         Value::String(text) => {
@@ -89,8 +89,8 @@ fn formatted(errors: &mut ErrorList, node: &Node, text: &str, path: &Path<'_>) {
     }
 }
 
-fn format_error(errors: &mut ErrorList, format: &str, shown: &str, path: &Path<'_>) {
-    let message = format!("Invalid value: {shown:?}: {path} in body must be of type {format}: {shown:?}");
+fn format_error(errors: &mut ErrorList, format: &str, text: &str, path: &Path<'_>) {
+    let message = format!("Invalid value: {text:?}: {path} in body must be of type {format}: {text:?}");
     errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
 }
 

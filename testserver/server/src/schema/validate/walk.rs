@@ -84,7 +84,7 @@ impl Walk<'_> {
     /// The JSON type.
     fn kind(&mut self, node: &Node, value: &Value, path: &Path<'_>) {
         let got = type_of(value);
-        let wanted = match node.ty {
+        let expected_type = match node.ty {
             _ if node.int_or_string => {
                 if matches!(got, "integer" | "string") {
                     return;
@@ -93,23 +93,24 @@ impl Walk<'_> {
             }
             None => return,
             Some(Type::Number) if got == "integer" => return,
-            Some(wanted) => name(wanted),
+            Some(ty) => name(ty),
         };
         // A string format also checks the type.
-        if wanted == got || (wanted == "string" && values::has_string_format(node)) {
+        if expected_type == got || (expected_type == "string" && values::has_string_format(node)) {
             return;
         }
         let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref()).unwrap_or_default();
-        if let ("integer", "int32" | "int64", Value::Number(_)) = (wanted, format, value) {
+        if let ("integer", "int32" | "int64", Value::Number(_)) = (expected_type, format, value) {
             let why =
                 format!("Invalid value: \"float64\": {path} in body must be of type {format}: \"float64\"");
             self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", why));
             return;
         }
-        let message = format!("Invalid value: {got:?}: {path} in body must be of type {wanted}: {got:?}");
+        let message =
+            format!("Invalid value: {got:?}: {path} in body must be of type {expected_type}: {got:?}");
         self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
         let in_range = |n: f64| n.fract() == 0.0 && n.abs() < numbers::INT64;
-        if wanted == "integer" && got == "number" && !value.as_f64().is_some_and(in_range) {
+        if expected_type == "integer" && got == "number" && !value.as_f64().is_some_and(in_range) {
             let why = format!("Checked value must be of type integer (default format) in {path}");
             self.errors.without_field(&why);
         }
@@ -185,13 +186,13 @@ fn any_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
 fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>) {
     let tried: Vec<_> = fields.iter().map(|field| failures(walk, field, value, path)).collect();
     let valid = tried.iter().filter(|errors| errors.is_empty()).count();
-    let found = match valid {
+    let detail = match valid {
         1 => return,
         _ if tried.is_empty() => return,
         0 => "Found none valid".to_owned(),
         n => format!("Found {n} valid alternatives"),
     };
-    let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
+    let why = format!("\"{path}\" must validate one and only one schema (oneOf). {detail}");
     walk.errors.without_field(&why);
     if valid == 0 {
         walk.errors.extend(nearest(tried));

@@ -97,13 +97,13 @@ pub(super) fn convert_from_storage(object: &mut Value) {
     if let Some(metric) = plain.first() {
         spec.insert("targetCPUUtilizationPercentage".into(), utilization(metric, "target").into());
     }
-    let found = take_list(&mut status, "currentMetrics");
-    if let Some(value) = found.iter().find(|m| is_cpu(m)).and_then(|m| utilization(m, "current")) {
+    let current_metrics = take_list(&mut status, "currentMetrics");
+    if let Some(value) = current_metrics.iter().find(|m| is_cpu(m)).and_then(|m| utilization(m, "current")) {
         status.insert("currentCPUUtilizationPercentage".into(), value.into());
     }
     let in_v1 = |metrics: &[Value], part| metrics.iter().map(|m| metric_of_v1(m, part)).collect::<Vec<_>>();
     annotate(object, METRICS, in_v1(&others, Part::Spec));
-    annotate(object, CURRENT_METRICS, in_v1(&found, Part::Status));
+    annotate(object, CURRENT_METRICS, in_v1(&current_metrics, Part::Status));
     annotate(object, CONDITIONS, conditions(take_list(&mut status, "conditions")));
     annotate(object, BEHAVIOR, spec.remove("behavior").map(|b| capitalized(&b)).into_iter().collect());
     put_back(object, spec, status);
@@ -124,13 +124,13 @@ pub(super) fn convert_to_storage(object: &mut Value) {
         metrics.push(json!({"type": "Resource", "resource": {"name": "cpu", "target": target}}));
     }
     insert_list(&mut spec, "metrics", metrics);
-    let mut found = in_v2(list(CURRENT_METRICS), Part::Status);
+    let mut current_metrics = in_v2(list(CURRENT_METRICS), Part::Status);
     let percent = status.remove("currentCPUUtilizationPercentage").filter(|v| !v.is_null());
-    if let Some(percent) = percent.filter(|_| !found.iter().any(is_cpu)) {
+    if let Some(percent) = percent.filter(|_| !current_metrics.iter().any(is_cpu)) {
         let current = json!({"averageUtilization": percent, "averageValue": "0"});
-        found.push(json!({"type": "Resource", "resource": {"name": "cpu", "current": current}}));
+        current_metrics.push(json!({"type": "Resource", "resource": {"name": "cpu", "current": current}}));
     }
-    insert_list(&mut status, "currentMetrics", found);
+    insert_list(&mut status, "currentMetrics", current_metrics);
     insert_list(&mut status, "conditions", list(CONDITIONS));
     if let Some(behavior) = annotations.remove(BEHAVIOR).filter(Value::is_object) {
         spec.insert("behavior".into(), uncapitalized(&behavior));
@@ -234,11 +234,11 @@ fn metric_of_v2(metric: &Value, part: Part) -> Value {
     changed(metric, |source, value| {
         let mut out = json!({});
         for member in members_of(source, part) {
-            if let Some(found) = value.get(member.v1).filter(|found| !found.is_null()) {
+            if let Some(member_value) = value.get(member.v1).filter(|member_value| !member_value.is_null()) {
                 let (parent, last) = member.v2.rsplit_once('/').unwrap_or_default();
                 match parent.strip_prefix('/') {
-                    Some(parent) => out[parent][last] = found.clone(),
-                    None => out[last] = found.clone(),
+                    Some(parent) => out[parent][last] = member_value.clone(),
+                    None => out[last] = member_value.clone(),
                 }
             }
         }
@@ -323,7 +323,7 @@ impl Serialize for InOrder<'_> {
             Value::Object(members) => {
                 let mut members: Vec<_> = members.iter().collect();
                 let rank =
-                    |name: &str| ORDER.split(' ').position(|known| known == name).unwrap_or(usize::MAX);
+                    |name: &str| ORDER.split(' ').position(|member| member == name).unwrap_or(usize::MAX);
                 members.sort_by_key(|(name, _)| rank(name));
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {

@@ -20,9 +20,9 @@ fn fields_missing_in_v1_are_in_annotations() {
         {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 33, "averageValue": "100m"}}},
         {"type": "Object", "object": {"metric": {"name": "o"}, "current": {"value": "7"}, "describedObject": {"kind": "S", "name": "s"}}}],
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "t"}]}});
-    let mut shown = stored.clone();
-    convert_from_storage(&mut shown);
-    let annotation = |name: &str| shown["metadata"]["annotations"][name].as_str().unwrap_or_default();
+    let mut served = stored.clone();
+    convert_from_storage(&mut served);
+    let annotation = |name: &str| served["metadata"]["annotations"][name].as_str().unwrap_or_default();
     assert_eq!(
         annotation(METRICS),
         r#"[{"type":"Resource","resource":{"name":"memory","targetAverageUtilization":60}},{"type":"Resource","resource":{"name":"cpu","targetAverageValue":"500m"}},{"type":"Pods","pods":{"metricName":"rps","targetAverageValue":"1k","selector":{"matchLabels":{"apiVersion":"v","name":"n"}}}},{"type":"Object","object":{"target":{"kind":"Service","name":"s","apiVersion":"v1"},"metricName":"hits","targetValue":"10"}},{"type":"External","external":{"metricName":"q","targetAverageValue":"30"}}]"#
@@ -39,10 +39,10 @@ fn fields_missing_in_v1_are_in_annotations() {
         annotation(CONDITIONS),
         r#"[{"type":"AbleToScale","status":"True","lastTransitionTime":"t","reason":"R","message":"m"}]"#
     );
-    assert_eq!(shown["spec"], json!({"maxReplicas": 5, "targetCPUUtilizationPercentage": 70}));
-    assert_eq!(shown["status"], json!({"currentReplicas": 2, "currentCPUUtilizationPercentage": 33}));
-    convert_to_storage(&mut shown);
-    assert_eq!(shown, stored);
+    assert_eq!(served["spec"], json!({"maxReplicas": 5, "targetCPUUtilizationPercentage": 70}));
+    assert_eq!(served["status"], json!({"currentReplicas": 2, "currentCPUUtilizationPercentage": 33}));
+    convert_to_storage(&mut served);
+    assert_eq!(served, stored);
 }
 
 #[test]

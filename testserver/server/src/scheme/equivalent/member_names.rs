@@ -45,14 +45,14 @@ pub(super) static EVENTS: MemberNames = MemberNames {
 
 impl MemberNames {
     pub(super) fn convert_from_storage(&self, object: &mut Value) {
-        self.rename(object, |(stored, shown)| (stored, shown));
+        self.rename(object, |(stored, served)| (stored, served));
         if let Some(members) = object.as_object_mut() {
             members.retain(|name, value| value != "" || !self.hidden.contains(&name.as_str()));
         }
     }
 
     pub(super) fn convert_to_storage(&self, object: &mut Value) {
-        self.rename(object, |(stored, shown)| (shown, stored));
+        self.rename(object, |(stored, served)| (served, stored));
         for (name, zero) in self.always {
             if object[*name].is_null() {
                 object[*name] = match zero {
@@ -67,7 +67,8 @@ impl MemberNames {
     pub(super) fn stored_path(&self, path: &str) -> String {
         let (first, rest) =
             path.split_once('.').map_or((path, ""), |(first, _)| (first, &path[first.len()..]));
-        let stored = self.names.iter().find(|(_, shown)| *shown == first).map_or(first, |(stored, _)| stored);
+        let stored =
+            self.names.iter().find(|(_, served)| *served == first).map_or(first, |(stored, _)| stored);
         format!("{stored}{rest}")
     }
 
@@ -99,10 +100,10 @@ mod tests {
         EVENTS.convert_to_storage(&mut stored);
         assert_eq!(stored["message"], "m");
         assert_eq!((&stored["involvedObject"]["name"], &stored["source"]), (&json!("p"), &json!({})));
-        let mut shown = stored;
-        EVENTS.convert_from_storage(&mut shown);
+        let mut served = stored;
+        EVENTS.convert_from_storage(&mut served);
         for (name, value) in event.as_object().unwrap() {
-            assert_eq!(shown[name], *value, "{name}");
+            assert_eq!(served[name], *value, "{name}");
         }
         assert_eq!(EVENTS.stored_path("regarding.name"), "involvedObject.name");
         assert_eq!(EVENTS.stored_path("reportingController"), "reportingComponent");

@@ -75,19 +75,19 @@ mod tests {
     fn wrapped_elements_round_trip() {
         let stored = json!({"spec": {"devices": {"requests": [
             {"name": "a", "exactly": {"deviceClassName": "c", "count": 2}}, {"name": "b", "firstAvailable": []}]}}});
-        let shown = json!({"spec": {"devices": {"requests": [
+        let served = json!({"spec": {"devices": {"requests": [
             {"name": "a", "deviceClassName": "c", "count": 2}, {"name": "b", "firstAvailable": []}]}}});
         let mut object = stored.clone();
         CLAIMS.convert_from_storage(&mut object);
-        assert_eq!(object, shown);
+        assert_eq!(object, served);
         CLAIMS.convert_to_storage(&mut object);
         assert_eq!(object, stored);
 
         let mut slice = json!({"spec": {"devices": [{"name": "d", "basic": {"capacity": {}}}]}});
-        let shown = slice.clone();
+        let served = slice.clone();
         SLICES.convert_to_storage(&mut slice);
         assert_eq!(slice, json!({"spec": {"devices": [{"name": "d", "capacity": {}}]}}));
         SLICES.convert_from_storage(&mut slice);
-        assert_eq!(slice, shown);
+        assert_eq!(slice, served);
     }
 }

@@ -45,7 +45,7 @@ mod tests {
         let snapshot = json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"});
         let other = json!({"apiGroup": "x.y", "kind": "Foo", "name": "n"});
         let apart = json!({"apiGroup": "x.y", "kind": "Foo", "name": "n", "namespace": "m"});
-        for (given, wanted) in [
+        for (given, expected) in [
             (json!({"dataSource": snapshot}), json!({"dataSource": snapshot, "dataSourceRef": snapshot})),
             (json!({"dataSource": other}), json!({})),
             (json!({"dataSourceRef": other}), json!({"dataSource": other, "dataSourceRef": other})),
@@ -57,7 +57,7 @@ mod tests {
         ] {
             let mut spec = given;
             default(&mut spec);
-            assert_eq!(spec, wanted);
+            assert_eq!(spec, expected);
         }
     }
 }

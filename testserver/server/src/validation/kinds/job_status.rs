@@ -142,8 +142,12 @@ impl Change<'_> {
         let uncounted = &self.new["uncountedTerminatedPods"];
         let [succeeded, failed] = ["succeeded", "failed"].map(|member| &uncounted[member]);
         if (is_set(succeeded) || is_set(failed)) && self.finished_with("uncountedTerminatedPods") {
-            let shown = format!("{{\"Succeeded\":{succeeded},\"Failed\":{failed}}}");
-            errors.invalid("status.uncountedTerminatedPods", shown, "must be empty for finished job");
+            let uncounted_text = format!("{{\"Succeeded\":{succeeded},\"Failed\":{failed}}}");
+            errors.invalid(
+                "status.uncountedTerminatedPods",
+                uncounted_text,
+                "must be empty for finished job",
+            );
         }
         let ready = count(self.new, "ready");
         if is_set(&self.new["ready"])

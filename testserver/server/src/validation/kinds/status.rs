@@ -108,12 +108,12 @@ pub(super) fn volume_claim(write: &Write<'_>, errors: &mut ErrorList) {
 /// A namespace is terminating while it is deleted, and only then.
 pub(super) fn namespace(write: &Write<'_>, errors: &mut ErrorList) {
     let phase = text(&write.object["status"], "phase");
-    let (wanted, why) = if meta::is_deleting(write.object) {
+    let (expected_phase, why) = if meta::is_deleting(write.object) {
         ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty")
     } else {
         ("Active", "may only be 'Active' if `deletionTimestamp` is empty")
     };
-    if !matches!(phase, "") && phase != wanted {
+    if !matches!(phase, "") && phase != expected_phase {
         errors.invalid("status.Phase", format!("{phase:?}"), why);
     }
 }
@@ -161,9 +161,13 @@ pub(super) fn claim(write: &Write<'_>, errors: &mut ErrorList) {
         let [driver, pool, name, share] = key(device);
         let mut allocated = items(&status["allocation"]["devices"], "results");
         if !allocated.any(|(_, result)| key(result) == [driver, pool, name, share]) {
-            let shown =
+            let device_id =
                 format!(r#"{{"Driver":{driver:?},"Pool":{pool:?},"Device":{name:?},"ShareID":{share:?}}}"#);
-            errors.invalid(format!("status.devices[{i}]"), shown, "must be an allocated device in the claim");
+            errors.invalid(
+                format!("status.devices[{i}]"),
+                device_id,
+                "must be an allocated device in the claim",
+            );
         }
     }
 }

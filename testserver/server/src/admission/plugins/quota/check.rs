@@ -53,15 +53,15 @@ pub(crate) fn validate(objects: Objects<'_>, write: &Write<'_>, object: &Value) 
         if exceeded.is_empty() {
             continue;
         }
-        let shown = |of: &dyn Fn(&str) -> String| {
+        let amounts = |of: &dyn Fn(&str) -> String| {
             let each = exceeded.iter().map(|resource| format!("{resource}={}", of(resource)));
             each.collect::<Vec<_>>().join(",")
         };
         return Err(refused(format!(
             "exceeded quota: {name}, requested: {}, used: {}, limited: {}",
-            shown(&|resource| added[resource].to_string()),
-            shown(&|resource| quota.used_of(resource).to_string()),
-            shown(&|resource| quota.hard[resource].to_string()),
+            amounts(&|resource| added[resource].to_string()),
+            amounts(&|resource| quota.used_of(resource).to_string()),
+            amounts(&|resource| quota.hard[resource].to_string()),
         )));
     }
     Ok(())

@@ -86,11 +86,11 @@ fn queuing(level: &Value, field: &str) -> Value {
 /// The served versions of a definition, with the one that is stored.
 fn versions(definition: &Value) -> Value {
     let served = items(&definition["spec"]["versions"]).filter(|version| version["served"] == true);
-    let shown = served.map(|version| {
+    let names = served.map(|version| {
         let stored = if version["storage"] == true { "(storage)" } else { "" };
         format!("{}{stored}", version["name"].as_str().unwrap_or_default())
     });
-    shown.collect::<Vec<_>>().join(",").into()
+    names.collect::<Vec<_>>().join(",").into()
 }
 
 fn service(api: &Value) -> Value {
@@ -100,9 +100,9 @@ fn service(api: &Value) -> Value {
 }
 
 fn available(api: &Value) -> Value {
-    let found = items(&api["status"]["conditions"]).find(|condition| condition["type"] == "Available");
-    let Some(found) = found else { return "Unknown".into() };
-    let part = |field: &str| found[field].as_str().unwrap_or_default();
+    let condition = items(&api["status"]["conditions"]).find(|condition| condition["type"] == "Available");
+    let Some(condition) = condition else { return "Unknown".into() };
+    let part = |field: &str| condition[field].as_str().unwrap_or_default();
     if part("status") == "True" {
         "True".into()
     } else {

@@ -162,8 +162,8 @@ fn roles(node: &Value) -> Value {
 }
 
 fn address(node: &Value, kind: &str) -> Value {
-    let found = items(&node["status"]["addresses"]).find(|address| address["type"] == kind);
-    or_none(&found.map_or(Value::Null, |address| address["address"].clone()))
+    let entry = items(&node["status"]["addresses"]).find(|address| address["type"] == kind);
+    or_none(&entry.map_or(Value::Null, |address| address["address"].clone()))
 }
 
 fn system(node: &Value, field: &str) -> Value {

@@ -161,9 +161,9 @@ fn duration(job: &Value, now: &str) -> Value {
 /// The metrics of an autoscaler, as `current/target`.
 fn targets(autoscaler: &Value) -> Value {
     let (spec, status) = (&autoscaler["spec"], &autoscaler["status"]);
-    if let Some(wanted) = spec["targetCPUUtilizationPercentage"].as_i64() {
+    if let Some(target_utilization) = spec["targetCPUUtilizationPercentage"].as_i64() {
         let present = status["currentCPUUtilizationPercentage"].as_i64();
-        return format!("cpu: {}/{wanted}%", percent(present)).into();
+        return format!("cpu: {}/{target_utilization}%", percent(present)).into();
     }
     let mut all: Vec<String> = items(&spec["metrics"])
         .enumerate()
@@ -181,19 +181,19 @@ fn target(metric: &Value, present: &Value) -> String {
     let kind = metric["type"].as_str().unwrap_or_default();
     let mut letters = kind.chars();
     let field: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
-    let (wanted, present) = (&metric[&field]["target"], &present[&field]["current"]);
+    let (target, present) = (&metric[&field]["target"], &present[&field]["current"]);
     let name = match metric[&field]["name"].as_str() {
         Some(name) if matches!(kind, "Resource" | "ContainerResource") => format!("{name}: "),
         _ => String::new(),
     };
-    if let Some(wanted) = wanted["averageUtilization"].as_i64() {
-        return format!("{name}{}/{wanted}%", percent(present["averageUtilization"].as_i64()));
+    if let Some(utilization) = target["averageUtilization"].as_i64() {
+        return format!("{name}{}/{utilization}%", percent(present["averageUtilization"].as_i64()));
     }
-    let average = !wanted["averageValue"].is_null();
+    let average = !target["averageValue"].is_null();
     let value = if average { "averageValue" } else { "value" };
-    let shown = |of: &Value| of[value].as_str().unwrap_or("<unknown>").to_owned();
+    let quantity = |of: &Value| of[value].as_str().unwrap_or("<unknown>").to_owned();
     let mark = if average && matches!(kind, "External" | "Object") { " (avg)" } else { "" };
-    format!("{name}{}/{}{mark}", shown(present), shown(wanted))
+    format!("{name}{}/{}{mark}", quantity(present), quantity(target))
 }
 
 fn percent(present: Option<i64>) -> String {

@@ -27,14 +27,14 @@ pub(in crate::schema::cel) fn check<'f>(
     text: &str,
     expression: &Expression,
     field: &'f Field,
-    wanted: Wanted,
+    expected_type: Wanted,
     optional_old: bool,
 ) -> Result<Types<'f>, Refusal> {
     let this = Kind::of(field, "selfType").ok_or(Refusal::Schema)?;
     let old = if optional_old { Kind::Optional(Box::new(this.clone())) } else { this.clone() };
     let scope = BTreeMap::from([("self".to_owned(), this), ("oldSelf".to_owned(), old)]);
     let types = infer(text, expression, scope, Structs::Refused)?;
-    match (wanted, types.kind(&expression.expanded().ast)) {
+    match (expected_type, types.kind(&expression.expanded().ast)) {
         (Wanted::Bool, Kind::Named("bool")) | (Wanted::String, Kind::Named("string")) => Ok(types),
         _ => Err(Refusal::Result),
     }

@@ -83,8 +83,8 @@ impl<'f> Kind<'f> {
             escape_property(property).is_some_and(|escaped| escaped == name)
                 || is_reserved(property) && property == name
         };
-        let (property, found) = node.properties.iter().find(|(property, _)| is_called(property))?;
-        Self::of(found, &format!("{path}.{property}"))
+        let (property, member) = node.properties.iter().find(|(property, _)| is_called(property))?;
+        Self::of(member, &format!("{path}.{property}"))
     }
 }
 

@@ -42,8 +42,8 @@ struct Walk<'t> {
 impl Walk<'_> {
     /// Moves behind the next token with this text.
     fn pass(&mut self, wanted: impl Fn(&str) -> bool) -> Option<usize> {
-        let found = self.tokens[self.next..].iter().position(|(_, text)| wanted(text))?;
-        self.next += found + 1;
+        let offset = self.tokens[self.next..].iter().position(|(_, text)| wanted(text))?;
+        self.next += offset + 1;
         Some(self.tokens[self.next - 1].0)
     }
 

@@ -55,8 +55,8 @@ impl Signature {
 
 impl Signature {
     /// Whether the first argument is of the named type.
-    pub(in crate::schema::cel) fn takes(&self, wanted: &str) -> bool {
-        matches!(self.args.first(), Some(Term::Named(name)) if *name == wanted)
+    pub(in crate::schema::cel) fn takes(&self, type_name: &str) -> bool {
+        matches!(self.args.first(), Some(Term::Named(name)) if *name == type_name)
     }
 
     /// Whether the first argument is a list.

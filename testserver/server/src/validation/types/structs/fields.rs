@@ -24,8 +24,8 @@ pub(super) const OF_VARIABLES: &[&str] = &[
 pub(super) const OF_FILES: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
-/// A reference to a field, which is one of `known` or a label or an annotation by its key.
-pub(super) fn field(value: &Value, known: &[&str], at: &str, errors: &mut ErrorList) {
+/// A reference to a field, which is one of `supported` or a label or an annotation by its key.
+pub(super) fn field(value: &Value, supported: &[&str], at: &str, errors: &mut ErrorList) {
     let (path, place) = (text(value, "fieldPath"), format!("{at}.fieldPath"));
     let mut refuse = |why: String| {
         let why = format!("error converting fieldPath: {why}");
@@ -42,8 +42,8 @@ pub(super) fn field(value: &Value, known: &[&str], at: &str, errors: &mut ErrorL
         Some(("metadata.labels", key)) => keyed(key, at, errors),
         Some(("metadata.annotations", key)) => keyed(&key.to_lowercase(), at, errors),
         Some(_) => refuse(format!("field label does not support subscript: {path}")),
-        None if known.contains(&path) => {}
-        None if is_field(path) => errors.not_supported(place, format!("{path:?}"), known),
+        None if supported.contains(&path) => {}
+        None if is_field(path) => errors.not_supported(place, format!("{path:?}"), supported),
         None => refuse(format!("field label not supported: {path}")),
     }
 }

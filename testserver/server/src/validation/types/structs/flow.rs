@@ -32,7 +32,7 @@ pub(super) fn subject(value: &Value, at: &str, errors: &mut ErrorList) {
     const MEMBERS: [(&str, &str); 3] =
         [("ServiceAccount", "serviceAccount"), ("User", "user"), ("Group", "group")];
     let kind = text(value, "kind");
-    if !MEMBERS.iter().any(|(known, _)| *known == kind) {
+    if !MEMBERS.iter().any(|(subject_kind, _)| *subject_kind == kind) {
         return;
     }
     for (of, member) in MEMBERS {
