@@ -159,6 +159,23 @@ fn ordered(mut choice: Choice, families: &Families) -> Choice {
     choice
 }
 
+/// Upgrades after the writes of the old version, and between the steps; the most likely fault of all.
+pub(crate) fn add_upgrades(old: &Trace, steps: usize, choice: &mut Choice) {
+    let mut upgrades = Vec::new();
+    let mut seen: BTreeMap<&Operation, usize> = BTreeMap::new();
+    for write in old.effective() {
+        let count = seen.entry(&write.place.operation).or_default();
+        *count += 1;
+        if *count > MOST_OF_A_KIND {
+            choice.repeated += 1;
+            continue;
+        }
+        upgrades.push(Plan(vec![Injection::Request(RequestFault::Upgrade, write.place.clone())]));
+    }
+    upgrades.extend((0..=steps).map(|step| Plan(vec![Injection::Step(StepFault::Upgrade, step)])));
+    choice.plans.splice(0..0, upgrades);
+}
+
 fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
     let mut seen: BTreeMap<&Operation, usize> = BTreeMap::new();
     choice.without_effect = trace.writes.iter().filter(|write| !write.effective).count();

@@ -5,8 +5,8 @@ use std::{collections::VecDeque, time::Instant};
 use kube_testserver::ApiServer;
 
 use crate::{
-    choose::{Choice, choose, deepen},
-    family::Families,
+    choose::{Choice, add_upgrades, choose, deepen},
+    family::{Families, Family},
     finding::{Finding, Oracle},
     learn::{Learned, learn},
     options::Options,
@@ -26,6 +26,11 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
     if slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty() {
         // Nothing would differ from the reference.
         choice.plans.retain(|plan| !plan.has(RunFault::SlowWorkloads));
+    }
+    let upgrades = scenario.old_operator.is_some() && families.contains(Family::Upgrade);
+    if upgrades && learned.complete {
+        let old = run(scenario, &Plan::old_version(), 1, &learned.known, None);
+        add_upgrades(&old.trace, scenario.steps.len(), &mut choice);
     }
     if let Some(most) = scenario.per_family.filter(|_| !options.all) {
         choice.keep_per_family(most);

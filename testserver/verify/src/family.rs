@@ -44,6 +44,9 @@ pub enum Family {
     StaleRestart,
     /// Another process takes the Leases of the operator for a minute, in which the next step comes.
     LostLease,
+    /// The old version of the operator crashes, after a write or while nothing is to do, and the new one starts. Only with
+    /// [`Verify::upgrade_from`](crate::Verify::upgrade_from).
+    Upgrade,
     /// A pod is evicted.
     Evicted,
     /// The garbage collector takes ten minutes.
@@ -65,7 +68,7 @@ pub(crate) enum Likelihood {
 
 impl Family {
     /// All, in the order of their likelihood.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::CrashBefore,
         Self::CrashAfter,
         Self::Lost,
@@ -78,6 +81,7 @@ impl Family {
         Self::Lag,
         Self::Restart,
         Self::Down,
+        Self::Upgrade,
         Self::Evicted,
         Self::CrashDown,
         Self::LongLag,
@@ -117,6 +121,7 @@ impl Family {
             Self::Down => "down",
             Self::StaleRestart => "stale-restart",
             Self::LostLease => "lost-lease",
+            Self::Upgrade => "upgrade",
             Self::Evicted => "evicted",
             Self::SlowGarbageCollection => "slow-gc",
             Self::SlowWorkloads => "slow-workloads",
@@ -163,6 +168,9 @@ impl Family {
                 "a restarted operator knows only what is in the cluster: nothing it needs may be in its memory alone"
             }
             Self::LostLease => "a leader that lost its Lease has to stop before another one starts",
+            Self::Upgrade => {
+                "the new version finds what the old one has left, also half done: take it over or delete it, and keep values that were generated"
+            }
             Self::Evicted => "pods come and go: do not remember their names",
             Self::SlowGarbageCollection => {
                 "garbage collection takes its time: names of children may still be taken by those of a deleted owner"

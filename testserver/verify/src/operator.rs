@@ -1,6 +1,6 @@
 //! The operator that is tried: a function that runs until it is dropped.
 
-use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
+use std::{any::Any, collections::BTreeMap, fmt::Debug, future::Future, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
@@ -54,13 +54,20 @@ where
 /// Starts a process of the operator.
 pub(crate) type Start = Arc<dyn Fn(ApiService) -> BoxFuture<'static, String> + Send + Sync>;
 
+/// The processes of a run: those of the new version, and before an upgrade those of the old one.
+pub(crate) struct Versions {
+    pub(crate) old: Option<Start>,
+    pub(crate) new: Start,
+}
+
 /// What surrounds the operator in one run.
 ///
 /// A fake of an external system belongs to a run, not to a process of the operator: make it before the function that starts the operator,
 /// so that it outlives crashes.
 #[derive(Default)]
 pub struct World {
-    external: Mutex<Vec<(String, StateOf)>>,
+    external: Mutex<BTreeMap<String, StateOf>>,
+    fakes: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
 }
 
 type StateOf = Box<dyn Fn() -> Value + Send + Sync>;
@@ -81,8 +88,24 @@ impl World {
     /// });
     /// # drop(verify);
     /// ```
+    ///
+    /// A second one of the same name takes the place of the first.
     pub fn external(&self, name: impl Into<String>, state: impl Fn() -> Value + Send + Sync + 'static) {
-        self.external.lock().push((name.into(), Box::new(state)));
+        self.external.lock().insert(name.into(), Box::new(state));
+    }
+
+    /// A fake of this name, made at the first call: the old and the new version of an operator share it, as they would share the system.
+    ///
+    /// # Panics
+    /// If the first call of this name made another type.
+    pub fn fake<T: Send + Sync + 'static>(
+        &self,
+        name: impl Into<String>,
+        make: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        let name = name.into();
+        let fake = self.fakes.lock().entry(name.clone()).or_insert_with(|| Arc::new(make())).clone();
+        fake.downcast().unwrap_or_else(|_| panic!("the fake {name:?} is of another type"))
     }
 
     /// The state of all external systems.
@@ -99,13 +122,14 @@ impl Debug for World {
 }
 
 /// Runs the operator, and starts it again after each crash, as a cluster does.
-pub(crate) async fn supervise(session: Arc<Session>, start: Start) {
+pub(crate) async fn supervise(session: Arc<Session>, versions: Versions) {
     let mut held = session.held.subscribe();
     loop {
         // Cannot fail: the session owns the sender.
         let _ = held.wait_for(|held| !held).await;
         // A crash while no process ran is none of the next one.
         let _ = session.crashed.notified().now_or_never();
+        let start = versions.old.as_ref().filter(|_| !session.is_upgraded()).unwrap_or(&versions.new);
         let mut process = tokio::spawn(start(ApiService::new(&session, session.incarnation())));
         tokio::select! {
             biased;

@@ -79,6 +79,18 @@ impl Expected {
     }
 }
 
+impl Expected {
+    /// A new version may delete what it does not want any more, and the old one has made other objects: what the new one makes, too, counts.
+    pub(crate) fn allow_migration(&mut self, counts: &BTreeMap<(String, Verb), usize>) {
+        for (object, verb) in counts.keys() {
+            let key = (object.clone(), *verb);
+            if *verb == Verb::Delete || !self.counts.contains_key(&key) {
+                self.counts.insert(key, usize::MAX);
+            }
+        }
+    }
+}
+
 /// What was created or deleted more often than in the reference. Creations do not count where the operator may miss a step: an object that
 /// the garbage collector took is made again.
 pub(crate) fn more_often(
@@ -268,6 +280,22 @@ mod tests {
         let expected = Expected::of(&reference, None, Some("pods a")).counts;
         assert_eq!(expected[&("pods a".to_owned(), Verb::Create)], 2);
         assert_eq!(expected[&("pods a".to_owned(), Verb::Delete)], 1);
+    }
+
+    #[test]
+    fn after_an_upgrade_only_what_the_new_version_makes_too_is_counted() {
+        let count = |object: &str, verb| (object.to_owned(), verb);
+        let reference = BTreeMap::from([(count("jobs a", Verb::Create), 1)]);
+        let mut expected = Expected { counts: reference, values: BTreeMap::new() };
+        let counts = BTreeMap::from([
+            (count("jobs a", Verb::Create), 2),
+            (count("jobs a", Verb::Delete), 1),
+            (count("jobs old", Verb::Create), 1),
+        ]);
+        expected.allow_migration(&counts);
+        let findings = more_often(&counts, &expected.counts, false);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].what, "jobs a was created 2 times instead of 1");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
     gate::{Session, call, take_leases},
     invariant::Invariant,
     kinds::Kinds,
-    operator::{Start, World, supervise},
+    operator::{Start, Versions, World, supervise},
     oracle,
     outcome::{Known, Outcome, Reached, Reference},
     panics,
@@ -18,6 +18,7 @@ use crate::{
     report::Allows,
     state::{Difference, Hidden, ObjectName, compare, normalize, paths},
     trace::Trace,
+    watchdog::{self, Watchdog},
     workload::Step,
 };
 
@@ -43,7 +44,9 @@ const COLLECTS_AFTER: Duration = Duration::from_secs(4);
 
 /// What is tried: all that the user has said.
 pub(crate) struct Scenario {
-    pub(crate) operator: Box<dyn Fn(&World) -> Start + Send + Sync>,
+    pub(crate) operator: Version,
+    /// The version that runs before an upgrade.
+    pub(crate) old_operator: Option<Version>,
     pub(crate) cluster: Box<dyn Fn(Builder) -> Builder + Send + Sync>,
     pub(crate) steps: Vec<(String, Step)>,
     pub(crate) invariants: Arc<[Invariant]>,
@@ -51,6 +54,9 @@ pub(crate) struct Scenario {
     /// The most plans of a family, but for `cargo kube verify`.
     pub(crate) per_family: Option<usize>,
 }
+
+/// Makes the function that starts processes of a version of the operator, once per run.
+pub(crate) type Version = Box<dyn Fn(&World) -> Start + Send + Sync>;
 
 /// One run, on a thread of its own runtime with paused time.
 pub(crate) fn run(
@@ -63,6 +69,9 @@ pub(crate) fn run(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let runtime = runtime.expect("a runtime needs an event queue of the operating system");
     panics::collect();
+    let text = plan.to_string();
+    let watchdog = Watchdog::start(watchdog::PATIENCE, move || watchdog::end_process(&text));
+    runtime.spawn(watchdog.beat());
     let mut outcome = runtime.block_on(Run::begin(scenario, plan, seed, known, reference));
     runtime.shutdown_background();
     // Each once: an operator that always panics is started again every second.
@@ -112,7 +121,9 @@ impl<'r> Run<'r> {
         let session = Session::new(server, known.names.clone(), kinds, plan, scenario.invariants.clone());
         session.trace(|trace| trace.resources = known.resources.clone());
         let world = World::default();
-        let supervisor = tokio::spawn(supervise(session.clone(), (scenario.operator)(&world)));
+        let old = scenario.old_operator.as_ref().filter(|_| plan.upgrades()).map(|old| old(&world));
+        let versions = Versions { old, new: (scenario.operator)(&world) };
+        let supervisor = tokio::spawn(supervise(session.clone(), versions));
         let (hidden, versions, evicted) = (known.hidden.clone(), Vec::new(), None);
         let mut run = Self {
             scenario,
@@ -209,6 +220,12 @@ impl<'r> Run<'r> {
     async fn reach(&mut self, at: usize) -> bool {
         let begun = Instant::now();
         let is_last = at == self.scenario.steps.len();
+        if self.reference.is_some() && self.plan.upgrades() && !self.session.is_upgraded() {
+            // The old version may lead to another state.
+            let reached = self.look();
+            self.outcome.steps.push(reached);
+            return true;
+        }
         loop {
             let reached = self.look();
             let Some(reference) = self.reference else {
@@ -299,6 +316,12 @@ impl<'r> Run<'r> {
                 return true;
             }
             StepFault::Evicted => self.evict_pod().await,
+            StepFault::Upgrade => {
+                session.fire();
+                session.log("FAULT: the new version takes the place of the old one");
+                session.upgrade();
+                sleep(QUIET).await;
+            }
         }
         self.outcome.steps.pop();
         self.reach(at).await
@@ -391,8 +414,11 @@ impl<'r> Run<'r> {
         let Some(reference) = self.reference else { return };
         let names = &self.known.names;
         let counts = oracle::counts(&self.outcome.trace, names);
-        let expected =
+        let mut expected =
             oracle::Expected::of(reference, self.evicted.as_deref(), self.plan.late_object().as_deref());
+        if self.plan.upgrades() {
+            expected.allow_migration(&counts);
+        }
         let findings = oracle::more_often(&counts, &expected.counts, self.plan.may_miss_a_step());
         self.outcome.findings.extend(findings);
         let values = oracle::distinct(&self.outcome.trace, &reference.masks, names);

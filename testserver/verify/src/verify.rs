@@ -12,7 +12,7 @@ use crate::{
     options::Options,
     plan::Plan,
     report::{Allows, Report},
-    run::Scenario,
+    run::{Scenario, Version},
     shards,
     state::State,
     workload::Step,
@@ -51,12 +51,9 @@ impl Verify {
     where
         O: Operator<From>,
     {
-        let start = move |world: &World| -> Start {
-            let operator = operator(world);
-            Arc::new(move |service| operator.start(service))
-        };
         let scenario = Scenario {
-            operator: Box::new(start),
+            operator: version(operator),
+            old_operator: None,
             cluster: Box::new(|builder| builder),
             steps: Vec::new(),
             invariants: Arc::default(),
@@ -64,6 +61,29 @@ impl Verify {
             per_family: None,
         };
         Self { scenario, invariants: Vec::new(), families: Family::all() }
+    }
+
+    /// Tries upgrades from an old version too ([`Family::Upgrade`]): it runs until it crashes, after each of its writes and between the
+    /// steps, then the version of [`new`](Self::new) starts. From then on the state must be the one of the new version alone, values that
+    /// were generated stay, and nothing that both make is made twice. The definitions are those of the new version all the time, as they are
+    /// installed first.
+    ///
+    /// Both functions get the same [`World`]: take fakes from [`World::fake`].
+    ///
+    /// ```
+    /// use kube_verify::{ApiService, Verify};
+    ///
+    /// # mod old { pub async fn run(_: kube_verify::ApiService) {} }
+    /// # async fn run(_: ApiService) {}
+    /// let verify = Verify::new(|_| |service: ApiService| run(service)).upgrade_from(|_| |service: ApiService| old::run(service));
+    /// # drop(verify);
+    /// ```
+    pub fn upgrade_from<O, From>(mut self, old: impl Fn(&World) -> O + Send + Sync + 'static) -> Self
+    where
+        O: Operator<From>,
+    {
+        self.scenario.old_operator = Some(version(old));
+        self
     }
 
     /// Installs definitions before the operator starts: typed, as values, from YAML text, a file or a folder.
@@ -195,6 +215,16 @@ impl Verify {
         self.scenario.invariants = std::mem::take(&mut self.invariants).into();
         self
     }
+}
+
+fn version<O, From>(operator: impl Fn(&World) -> O + Send + Sync + 'static) -> Version
+where
+    O: Operator<From>,
+{
+    Box::new(move |world| -> Start {
+        let operator = operator(world);
+        Arc::new(move |service| operator.start(service))
+    })
 }
 
 /// How a verification ended that has a result.

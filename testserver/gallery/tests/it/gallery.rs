@@ -8,7 +8,7 @@ use kube::Client;
 use kube_verify::{Family, Verify};
 
 use super::operators::{control, verify};
-use super::{caches, cleanup, errors, leaders, operators, statuses, workloads};
+use super::{caches, cleanup, errors, leaders, operators, statuses, upgrades, workloads};
 
 /// How much more time than the table says is a finding of its own: machines differ.
 const SLOWER: f64 = 8.0;
@@ -119,6 +119,12 @@ gallery! {
         => reconciler!(cleanup::deletes_child).families(Family::all() - Family::Late);
     right_pods("correct: pods of its own", None) => workloads::verify_pods();
     right_deployment("correct: a Deployment", None) => workloads::verify_deployments();
+    renamed_child("a new version gives the child another name and leaves the old one",
+        Some(("upgrade right after apply", "left over"))) => upgrades::renamed_child();
+    forgotten_password("a new version does not find the password of the old one", Some(("upgrade after step 1", "regenerated")))
+        => upgrades::forgotten_password();
+    right_migration("correct: a new version renames the child and deletes the old one", None)
+        => upgrades::right_migration();
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, VecDeque},
     future::pending,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -37,6 +40,8 @@ pub(crate) struct Session {
     pub(crate) crashed: Notify,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
+    /// Processes that start from now on are of the new version.
+    upgraded: AtomicBool,
     pub(super) invariants: Arc<[Invariant]>,
     inner: Mutex<Inner>,
 }
@@ -113,6 +118,7 @@ impl Session {
             started: Instant::now(),
             crashed: Notify::new(),
             held: watch::Sender::new(false),
+            upgraded: AtomicBool::new(false),
             invariants,
             inner: Mutex::new(inner),
         })
@@ -196,6 +202,16 @@ impl Session {
     pub(crate) fn crash(&self) {
         self.end_incarnation();
         self.crashed.notify_one();
+    }
+
+    /// Ends this incarnation; the next one is of the new version.
+    pub(crate) fn upgrade(&self) {
+        self.upgraded.store(true, Ordering::Relaxed);
+        self.crash();
+    }
+
+    pub(crate) fn is_upgraded(&self) -> bool {
+        self.upgraded.load(Ordering::Relaxed)
     }
 
     /// The operator has ended by itself. What it left behind is dead.

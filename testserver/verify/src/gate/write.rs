@@ -67,13 +67,18 @@ pub(super) async fn respond(
         }
         Some(RequestFault::OtherWriter) => touch(session, target, &parts, &place).await,
         Some(
-            RequestFault::CrashAfter | RequestFault::CrashDown | RequestFault::Lost | RequestFault::Slow,
+            RequestFault::CrashAfter
+            | RequestFault::CrashDown
+            | RequestFault::Lost
+            | RequestFault::Slow
+            | RequestFault::Upgrade,
         )
         | None => {}
     }
     let response = write(session, target, &place, parts, body).await?;
     match fault {
         Some(RequestFault::CrashAfter) => session.crash(),
+        Some(RequestFault::Upgrade) => session.upgrade(),
         Some(RequestFault::CrashDown) => {
             session.held.send_replace(true);
             session.crash();
@@ -120,6 +125,7 @@ fn told(fault: RequestFault, place: &Place) -> String {
             format!("{place} is held up in the network, and the operator is replaced")
         }
         RequestFault::Slow => format!("the answer to {place} takes 10 s"),
+        RequestFault::Upgrade => format!("the old version crashes after {place}, and the new one starts"),
     }
 }
 

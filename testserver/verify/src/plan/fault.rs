@@ -22,6 +22,8 @@ pub(crate) enum RequestFault {
     /// After the next step.
     LateByAStep,
     Slow,
+    /// The old version crashes after it, and the new one starts.
+    Upgrade,
 }
 
 /// What can happen at an event of a watch.
@@ -42,6 +44,8 @@ pub(crate) enum StepFault {
     StaleRestart,
     LostLease,
     Evicted,
+    /// The new version takes the place of the old one.
+    Upgrade,
 }
 
 /// What can be so in a whole run.
@@ -92,6 +96,7 @@ impl RequestFault {
             Self::OtherWriter => Family::OtherWriter,
             Self::Late | Self::LateByAStep => Family::Late,
             Self::Slow => Family::Slow,
+            Self::Upgrade => Family::Upgrade,
         }
     }
 }
@@ -109,6 +114,7 @@ impl Injection {
             Self::Step(StepFault::StaleRestart, _) => Family::StaleRestart,
             Self::Step(StepFault::LostLease, _) => Family::LostLease,
             Self::Step(StepFault::Evicted, _) => Family::Evicted,
+            Self::Step(StepFault::Upgrade, _) => Family::Upgrade,
             Self::Run(RunFault::SlowGarbageCollection) => Family::SlowGarbageCollection,
             Self::Run(RunFault::SlowWorkloads) => Family::SlowWorkloads,
         }
@@ -143,6 +149,16 @@ impl Plan {
     /// Whether controllers of the cluster take their time.
     pub(crate) fn is_slow(&self) -> bool {
         self.has(RunFault::SlowGarbageCollection) || self.has(RunFault::SlowWorkloads)
+    }
+
+    /// The old version alone, to the end.
+    pub(crate) fn old_version() -> Self {
+        Self(vec![Injection::Step(StepFault::Upgrade, usize::MAX)])
+    }
+
+    /// Whether the run begins with the old version of the operator.
+    pub(crate) fn upgrades(&self) -> bool {
+        self.0.iter().any(|injection| injection.family() == Family::Upgrade)
     }
 
     /// The object of a write that arrives after the next step.

@@ -15,7 +15,7 @@ pub struct PlanError {
 }
 
 /// What stands before the place of a request.
-const REQUESTS: [(RequestFault, &str); 11] = [
+const REQUESTS: [(RequestFault, &str); 12] = [
     (RequestFault::CrashBefore, "crash before"),
     (RequestFault::CrashAfter, "crash after"),
     (RequestFault::CrashDown, "crash and stay down after"),
@@ -27,6 +27,7 @@ const REQUESTS: [(RequestFault, &str); 11] = [
     (RequestFault::Late, "late arrival of"),
     (RequestFault::LateByAStep, "arrival after the next step of"),
     (RequestFault::Slow, "slow answer of"),
+    (RequestFault::Upgrade, "upgrade right after"),
 ];
 
 /// What stands before the place of an event.
@@ -38,12 +39,13 @@ const EVENTS: [(EventFault, &str); 4] = [
 ];
 
 /// What stands before the number of a step.
-const STEPS: [(StepFault, &str); 5] = [
+const STEPS: [(StepFault, &str); 6] = [
     (StepFault::Restart, "restart after step"),
     (StepFault::Down, "down after step"),
     (StepFault::StaleRestart, "restart onto an old cache after step"),
     (StepFault::LostLease, "lost lease after step"),
     (StepFault::Evicted, "evicted pod after step"),
+    (StepFault::Upgrade, "upgrade after step"),
 ];
 
 const RUNS: [(RunFault, &str); 2] = [
