@@ -38,7 +38,7 @@ impl ClusterOptions {
     }
 
     /// How many clusters connect and list for the first time at once. Clusters that failed before get at most half of these places. One
-    /// whose first lists take more than 30 s goes on without a place. Default: 20.
+    /// that does not answer for 2 s has none until it does, and one whose first lists take more than 30 s goes on without. Default: 20.
     pub fn start_concurrency(self, clusters: usize) -> Self {
         Self { start_concurrency: clusters, ..self }
     }

@@ -88,7 +88,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
             changes = sources.next(), if !sources.is_empty() => {
                 changes.into_iter().for_each(|change| supervisor.change(change));
             }
-            _ = tick.tick() => supervisor.look(),
+            _ = tick.tick() => supervisor.look(sources.count_failing()),
         }
         supervisor.retry_freed();
         supervisor.fill_places();
@@ -204,7 +204,7 @@ impl Supervisor {
     }
 
     /// Looks at all clusters: O(number of watches).
-    fn look(&mut self) {
+    fn look(&mut self, failing_providers: usize) {
         let now = Instant::now();
         let names: Vec<ClusterName> = self.members.keys().cloned().collect();
         for name in names {
@@ -215,7 +215,8 @@ impl Supervisor {
             self.perform(&name, effects);
         }
         let states = self.members.values().map(|member| member.unit.state());
-        self.metrics.record(&Summary::of(states.map(|(state, since, _)| (state, since)), now));
+        let summary = Summary::of(states.map(|(state, since, _)| (state, since)), now);
+        self.metrics.record(&summary, failing_providers);
     }
 
     fn hub_is(&mut self, uid: Option<String>) {
@@ -331,7 +332,7 @@ impl Supervisor {
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         match effect {
             Effect::AskPlace(attempt) => self.places.ask(name.clone(), attempt),
-            Effect::LeavePlace => self.places.leave(name),
+            Effect::LeavePlace | Effect::LendPlace => self.places.leave(name),
             Effect::Connect => {
                 self.attempts += 1;
                 member.attempt = self.attempts;

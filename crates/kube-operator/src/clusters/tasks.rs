@@ -12,6 +12,7 @@ use kube_client::{
     error::{ErrorChain, ErrorClass},
 };
 use kube_core::panic::panic_message;
+use kube_runtime::controller::WatchSnapshot;
 use std::{panic::AssertUnwindSafe, time::Duration};
 use tokio::time::{sleep, timeout};
 
@@ -128,6 +129,11 @@ pub(crate) fn fault_of_class(class: &ErrorClass, text: String) -> Option<Fault> 
         | ErrorClass::IdleTimeout => Some(Fault::Unreachable(text)),
         _ => None,
     }
+}
+
+/// Whether the last thing that a watch has seen is an error.
+pub(crate) fn fails(watch: &WatchSnapshot) -> bool {
+    watch.last_error_age.is_some_and(|error| watch.last_event_age.is_none_or(|event| error < event))
 }
 
 /// A cluster that does not say who it is.

@@ -4,6 +4,8 @@ use super::{places::Attempt, status::ClusterState};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// How long a cluster that does not answer may keep a place from others.
+const FIRST_ANSWER: Duration = Duration::from_secs(2);
 /// How long the first lists may keep a place from others.
 const FIRST_LISTS: Duration = Duration::from_secs(30);
 /// How long a watch may fail before the cluster counts as unreachable: servers restart.
@@ -19,6 +21,8 @@ pub(super) enum Effect {
     AskPlace(Attempt),
     /// The place, or the wish for one, is over.
     LeavePlace,
+    /// So is the place, while the attempt to connect goes on.
+    LendPlace,
     /// Connect with the announced configuration, and ask the cluster who it is.
     Connect,
     /// Run the controllers.
@@ -72,8 +76,12 @@ pub(super) struct Unit {
 enum Phase {
     /// For a place.
     Waiting,
-    /// It has a place.
-    Connecting,
+    /// `place_until`: it has a place until it answers, or until then.
+    Connecting {
+        place_until: Option<Instant>,
+    },
+    /// For a place, with an answer: the one that it had is that of another.
+    Answered,
     BackingOff {
         until: Instant,
     },
@@ -124,7 +132,11 @@ impl Unit {
         let effects = match self.phase {
             Phase::Waiting => vec![],
             // The response to the first attempt does not count any more.
-            Phase::Connecting => vec![Effect::Connect],
+            Phase::Connecting { .. } => vec![Effect::Connect],
+            Phase::Answered => {
+                self.phase = Phase::Waiting;
+                vec![]
+            }
             Phase::BackingOff { .. } | Phase::Stuck => {
                 self.phase = Phase::Waiting;
                 vec![Effect::AskPlace(Attempt::Again)]
@@ -152,7 +164,8 @@ impl Unit {
     /// It was announced again as before: an attempt that runs goes on, and the next one is not earlier.
     pub(super) fn repeated(&mut self, now: Instant) -> Vec<Effect> {
         match self.phase {
-            Phase::Waiting | Phase::Connecting | Phase::BackingOff { .. } | Phase::Stuck => vec![],
+            Phase::Waiting | Phase::Connecting { .. } | Phase::Answered => vec![],
+            Phase::BackingOff { .. } | Phase::Stuck => vec![],
             Phase::Stopping { then: Then::Retry | Then::Stick, .. } => vec![],
             _ => self.announced(now),
         }
@@ -179,24 +192,31 @@ impl Unit {
 
     /// It has the place that it asked for.
     pub(super) fn placed(&mut self, now: Instant) -> Vec<Effect> {
-        if self.phase != Phase::Waiting {
-            return vec![Effect::LeavePlace];
-        }
-        self.phase = Phase::Connecting;
+        let effects = match self.phase {
+            Phase::Waiting => {
+                self.phase = Phase::Connecting { place_until: Some(now + FIRST_ANSWER) };
+                vec![Effect::Connect]
+            }
+            Phase::Answered => self.start(now),
+            _ => return vec![Effect::LeavePlace],
+        };
         self.settle(now);
-        vec![Effect::Connect]
+        effects
     }
 
     /// The result of the last [`Effect::Connect`].
     pub(super) fn connected(&mut self, result: Result<(), Fault>, now: Instant) -> Vec<Effect> {
-        if self.phase != Phase::Connecting {
-            return vec![];
-        }
+        let Phase::Connecting { place_until } = self.phase else { return vec![] };
         let effects = match result {
             Ok(()) => {
                 self.fault = None;
-                self.phase = Phase::Running { place_until: Some(now + FIRST_LISTS), synced: false };
-                vec![Effect::Start]
+                match place_until {
+                    Some(_) => self.start(now),
+                    None => {
+                        self.phase = Phase::Answered;
+                        vec![Effect::AskPlace(Attempt::First)]
+                    }
+                }
             }
             Err(fault) => {
                 let wait = match &fault {
@@ -205,7 +225,7 @@ impl Unit {
                 };
                 self.phase = Phase::BackingOff { until: now + wait };
                 self.note(Some(fault), now);
-                vec![Effect::LeavePlace]
+                place_until.map(|_| Effect::LeavePlace).into_iter().collect()
             }
         };
         self.settle(now);
@@ -241,13 +261,15 @@ impl Unit {
 
     /// It cannot work as it is, until it is announced in another way.
     pub(super) fn refused(&mut self, why: String, now: Instant) -> Vec<Effect> {
-        if self.phase != Phase::Connecting {
-            return self.stop_for(Fault::Failed(why), Then::Stick, now);
-        }
+        let leaves_place = match self.phase {
+            Phase::Connecting { place_until } => place_until.is_some(),
+            Phase::Answered => true,
+            _ => return self.stop_for(Fault::Failed(why), Then::Stick, now),
+        };
         self.phase = Phase::Stuck;
         self.note(Some(Fault::Failed(why)), now);
         self.settle(now);
-        vec![Effect::LeavePlace]
+        leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
     }
 
     /// From now on, what stops has so much time at most.
@@ -261,11 +283,11 @@ impl Unit {
     /// It was removed.
     pub(super) fn removed(&mut self, now: Instant) -> Vec<Effect> {
         let effects = match self.phase {
-            Phase::Waiting | Phase::Connecting => {
+            Phase::Waiting | Phase::Answered | Phase::Connecting { place_until: Some(_) } => {
                 self.phase = Phase::CleaningUp { again: false };
                 vec![Effect::LeavePlace, Effect::CleanUp]
             }
-            Phase::BackingOff { .. } | Phase::Stuck => {
+            Phase::Connecting { place_until: None } | Phase::BackingOff { .. } | Phase::Stuck => {
                 self.phase = Phase::CleaningUp { again: false };
                 vec![Effect::CleanUp]
             }
@@ -331,10 +353,8 @@ impl Unit {
     pub(super) fn next_timer(&self) -> Option<Instant> {
         match self.phase {
             Phase::BackingOff { until } | Phase::Stopping { until, .. } => Some(until),
-            Phase::Running { place_until, .. } => place_until,
-            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
-                None
-            }
+            Phase::Connecting { place_until } | Phase::Running { place_until, .. } => place_until,
+            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => None,
         }
     }
 
@@ -348,6 +368,10 @@ impl Unit {
                 self.phase = Phase::Waiting;
                 vec![Effect::AskPlace(Attempt::Again)]
             }
+            Phase::Connecting { place_until } => {
+                *place_until = None;
+                vec![Effect::LendPlace]
+            }
             Phase::Running { place_until, .. } => {
                 *place_until = None;
                 vec![Effect::LeavePlace]
@@ -356,7 +380,7 @@ impl Unit {
                 *until = now + self.grace_period; // what blocks its thread cannot be aborted
                 vec![Effect::Abort]
             }
-            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
+            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
                 vec![]
             }
         }
@@ -396,6 +420,12 @@ impl Unit {
         self.settle(now);
         let leaves_place = place_until.map(|_| Effect::LeavePlace);
         leaves_place.into_iter().chain([Effect::Stop]).collect()
+    }
+
+    /// It has answered, and has a place.
+    fn start(&mut self, now: Instant) -> Vec<Effect> {
+        self.phase = Phase::Running { place_until: Some(now + FIRST_LISTS), synced: false };
+        vec![Effect::Start]
     }
 
     /// It comes back after its end.

@@ -67,6 +67,40 @@ async fn first_lists_that_take_long_or_fail_leave_the_place_to_others() {
     assert_eq!(failing.looked_at(look(false, Some(unreachable("reset"))), now()), [Effect::LeavePlace]);
 }
 
+/// Clusters that are away at the start would delay all others by a time-out each.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_answer_soon_lends_its_place_and_asks_for_another_one_once_it_does() {
+    let lent = async || {
+        let (mut unit, _) = Unit::new(GRACE, now());
+        unit.placed(now());
+        assert_eq!(unit.next_timer(), Some(now() + FIRST_ANSWER));
+        advance(FIRST_ANSWER).await;
+        assert_eq!(unit.timer(now()), [Effect::LendPlace]);
+        assert_eq!(unit.next_timer(), None);
+        unit
+    };
+    let answered = async || {
+        let mut unit = lent().await;
+        assert_eq!(unit.connected(Ok(()), now()), [Effect::AskPlace(Attempt::First)]);
+        unit
+    };
+    let mut unit = answered().await;
+    assert_eq!((unit.repeated(now()), shown(&unit).0), (vec![], ClusterState::Connecting));
+    assert_eq!(unit.placed(now()), [Effect::Start]);
+    assert_eq!(unit.looked_at(look(true, None), now()), [Effect::LeavePlace]);
+
+    let mut silent = lent().await;
+    assert_eq!(silent.announced(now()), [Effect::Connect], "with the newest");
+    assert_eq!(silent.connected(Err(unreachable("timeout")), now()), [], "its place is that of another");
+    assert_eq!(lent().await.removed(now()), [Effect::CleanUp]);
+    assert_eq!(lent().await.refused("it is a twin".into(), now()), []);
+    assert_eq!(answered().await.removed(now()), [Effect::LeavePlace, Effect::CleanUp]);
+    assert_eq!(answered().await.refused("it is the hub".into(), now()), [Effect::LeavePlace]);
+    let mut changed = answered().await;
+    assert_eq!(changed.announced(now()), [], "it has asked already");
+    assert_eq!(changed.placed(now()), [Effect::Connect]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_does_not_answer_is_tried_again_ever_more_seldom() {
     let (mut unit, _) = Unit::new(GRACE, now());
@@ -327,8 +361,12 @@ impl Supervised {
                     assert!(self.asked || self.has_place, "there is a place to leave: {self:?}");
                     (self.asked, self.has_place, self.connects) = (false, false, false);
                 }
+                Effect::LendPlace => {
+                    assert!(self.has_place && self.connects, "{self:?}");
+                    self.has_place = false;
+                }
                 Effect::Connect => {
-                    assert!(self.has_place && !self.runs, "{self:?}");
+                    assert!((self.has_place || self.connects) && !self.runs, "{self:?}");
                     self.connects = true;
                 }
                 Effect::Start => {
@@ -372,6 +410,7 @@ fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: 
             unit.placed(now)
         }
         2 | 3 if has.connects => {
+            has.connects = false;
             let results = [Ok(()), Err(unreachable("refused")), Err(Fault::Failed("no CA".into()))];
             unit.connected(random.choice(results).unwrap(), now)
         }
@@ -407,7 +446,7 @@ async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_sho
         }
         // From now on all goes well.
         has.perform(unit.announced(time));
-        for _ in 0..6 {
+        for _ in 0..8 {
             time = unit.next_timer().unwrap_or(time).max(time);
             if has.stops {
                 (has.runs, has.stops) = (false, false);
@@ -421,7 +460,7 @@ async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_sho
                 has.has_place = true;
                 has.perform(unit.placed(time));
             }
-            if has.connects {
+            if std::mem::take(&mut has.connects) {
                 has.perform(unit.connected(Ok(()), time));
             }
             has.perform(unit.looked_at(look(true, None), time));

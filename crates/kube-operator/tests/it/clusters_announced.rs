@@ -105,6 +105,51 @@ async fn a_fleet_knows_whether_all_providers_have_announced_what_they_have() {
     running.await.unwrap().unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_cannot_be_read_is_one_warning_and_a_line_when_it_can() {
+    let (lines, _guard) = capture_log();
+    let servers = TestFleet::new(["hub"]);
+    let server = servers.remove("hub").unwrap();
+    let hub = Client::with_transport(&config("hub", "one"), servers.clone()).unwrap();
+    let manager = Manager::new(hub.clone()).clusters(SecretClusters::new(hub)).controller_on_each(
+        "maps",
+        maps,
+        reconcile,
+        Arc::new(Log::default()),
+    );
+    let (stop, running) = run(manager);
+    sleep(seconds(120)).await;
+    let count = |text: &str| lines.text().matches(text).count();
+    let said = ["cannot be read now; those that it has announced stay", "can be read again"];
+    assert_eq!((said.map(count), count("a cluster cannot be used")), ([1, 0], 0), "{}", lines.text());
+    servers.insert("hub", server);
+    sleep(seconds(60)).await;
+    assert_eq!(said.map(count), [1, 1], "{}", lines.text());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// Otherwise each that is away would delay those after it by 10 s.
+#[tokio::test(start_paused = true)]
+async fn clusters_that_do_not_answer_at_the_start_lend_their_places_to_others() {
+    let away = ["a1", "a2", "a3", "a4"];
+    let servers = TestFleet::new(["a1", "a2", "a3", "a4", "last"]);
+    for host in away {
+        let server = servers.server(host).unwrap();
+        server.fault(Match::get::<Namespace>(), Fault::Delay(seconds(600)));
+    }
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()).start_concurrency(1))
+        .clusters(Clusters::fixed(away.into_iter().chain(["last"]).map(cluster)))
+        .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(15)).await;
+    assert_eq!(state(&fleet, "last"), Some(ClusterState::Synced));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
 /// As a region that swallows packets: a cluster is known to be away only when the first requests end, which takes a minute.
 #[tokio::test(start_paused = true)]
 async fn clusters_in_which_everything_hangs_leave_workers_to_the_others() {

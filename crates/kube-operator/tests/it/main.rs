@@ -20,7 +20,11 @@ mod clusters_memory;
 #[cfg(feature = "manager")]
 mod clusters_removal;
 #[cfg(feature = "manager")]
+mod clusters_selected;
+#[cfg(feature = "manager")]
 mod clusters_shards;
+#[cfg(feature = "manager")]
+mod clusters_triggers;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]
