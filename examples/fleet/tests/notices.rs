@@ -151,8 +151,44 @@ async fn a_copy_that_somebody_deletes_is_written_again() {
     sleep(Duration::from_secs(60)).await;
     let copies = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
     copies.delete("notice-default.hello", &DeleteParams::default()).await.unwrap();
-    sleep(Duration::from_secs(301)).await;
+    sleep(Duration::from_secs(10)).await;
     assert_eq!(text(&servers, "east").await.as_deref(), Some("hi"));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// A name may be taken before the notice is there.
+#[tokio::test(start_paused = true)]
+async fn a_config_map_of_somebody_else_is_left_alone_and_the_status_says_so() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let maps = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
+    let mut foreign = ConfigMap::default();
+    foreign.metadata.name = Some("notice-default.hello".into());
+    foreign.data = Some([("text".to_owned(), "mine".to_owned())].into());
+    maps.create(&PostParams::default(), &foreign).await.unwrap();
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    sender.send(cluster("east", "eu")).await.unwrap();
+    sender.send(ClusterEvent::InitDone).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("mine"));
+    let status = async || notices.get("hello").await.unwrap().status.unwrap().clusters.remove(0);
+    let Written { written: false, message: Some(message), .. } = status().await else { panic!("written") };
+    let expected = "ConfigMap notice-default.hello belongs to somebody else: expected none, or one with the annotation \
+                    example.com/notice: default/hello";
+    assert_eq!(message, expected);
+
+    maps.delete("notice-default.hello", &DeleteParams::default()).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!((status().await, text(&servers, "east").await.as_deref()), (written("east"), Some("hi")));
+
+    // A copy that somebody has taken over stays when the notice is deleted.
+    let taken = json!({ "metadata": { "annotations": null, "labels": null }, "data": { "text": "mine" } });
+    maps.patch("notice-default.hello", &PatchParams::default(), &Patch::Merge(taken)).await.unwrap();
+    notices.delete("hello", &DeleteParams::default()).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert!(notices.get_opt("hello").await.unwrap().is_none());
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("mine"));
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 }
