@@ -58,6 +58,9 @@ func (t *table) write(out io.Writer) {
 		}
 		packages[known.GroupVersion().String()+" "+packageOf(nameOf(known.goType))] = ""
 	}
+	for _, known := range sorted(packages) {
+		fmt.Fprintf(out, "version %s\n", known)
+	}
 	messages := compile()
 	sources := newSources()
 	for _, name := range sorted(t.types) {
@@ -70,9 +73,6 @@ func (t *table) write(out io.Writer) {
 		fmt.Fprintln(out, line.String())
 	}
 	writeOpenAPI(messages, out)
-	for _, known := range sorted(packages) {
-		fmt.Fprintf(out, "version %s\n", known)
-	}
 }
 
 // A line is a struct: its name, then a word for each field.

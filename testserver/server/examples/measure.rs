@@ -12,8 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use kube_testserver::{ApiServer, Body, BuiltInController, TestServer};
-use serde_json::json;
+use kube_testserver::{ApiServer, Body, TestServer};
 use tokio::{task::JoinHandle, time::MissedTickBehavior};
 use tower::ServiceExt;
 
@@ -24,8 +23,6 @@ const MEMORY_OF_100_000: f64 = 400.0;
 const WRITES_A_SECOND: u64 = 1000;
 const WRITES: usize = 5000;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const SERVICES: &str = "/api/v1/namespaces/default/services";
-const STATEFUL_SETS: &str = "/apis/apps/v1/namespaces/default/statefulsets";
 
 /// The bound of a measurement.
 enum Bound {
@@ -59,8 +56,6 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
 const START: (f64, u32) = (0.65, 200);
 const CREATE: (f64, u32) = (0.2, 5000);
 const WATCHED_CREATE: (f64, u32) = (1.1, 2000);
-/// One pod of an ordered StatefulSet behind a Service, and the replicas.
-const ORDERED_POD: (f64, u32) = (2.8, 250);
 /// The factor of the recorded values at which the check fails.
 const FACTOR: f64 = 3.0;
 
@@ -96,40 +91,7 @@ async fn processor_time(table: &mut Table) -> Result<(), Box<dyn Error>> {
     table.row(&format!("create, {WATCHERS} watchers"), each, 3, " ms", Bound::AtMost(expected * FACTOR));
     let (seen, all) = (f64::from(u32::try_from(seen)?), f64::from(count) * WATCHERS as f64);
     table.row("events seen by them", seen, 0, "", Bound::AtLeast(all));
-
-    let (expected, replicas) = ORDERED_POD;
-    let api = with_workloads()?;
-    let processor = Processor::now()?;
-    ordered_set(&api, replicas).await?;
-    let each = processor.millis_each(replicas)?;
-    let what = format!("a pod of an ordered StatefulSet of {replicas} behind a Service");
-    table.row(&what, each, 3, " ms", Bound::AtMost(expected * FACTOR));
     Ok(())
-}
-
-fn with_workloads() -> Result<ApiServer, Box<dyn Error>> {
-    use BuiltInController::{Endpoints, Kubelet, Workloads};
-    Ok(ApiServer::builder().with(Kubelet).with(Workloads).with(Endpoints).service()?)
-}
-
-/// Creates a set and the Service of its pods, and returns when all pods are ready.
-async fn ordered_set(api: &ApiServer, replicas: u32) -> Result<(), Box<dyn Error>> {
-    let labels = json!({"app": "db"});
-    let service = json!({"metadata": {"name": "db"}, "spec": {"selector": labels, "ports": [{"port": 80}]}});
-    post(api, SERVICES, service.to_string()).await?;
-    let pod =
-        json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "db", "image": "db"}]}});
-    let selector = json!({"matchLabels": labels});
-    let spec = json!({"replicas": replicas, "serviceName": "db", "selector": selector, "template": pod});
-    post(api, STATEFUL_SETS, json!({"metadata": {"name": "db"}, "spec": spec}).to_string()).await?;
-    for _ in 0..replicas {
-        let sets = api.objects("apps", "statefulsets").ok_or("no StatefulSets")?;
-        if sets[0]["status"]["readyReplicas"] == replicas {
-            return Ok(());
-        }
-        api.advance(Duration::from_secs(1));
-    }
-    Err(format!("not {replicas} replicas within {replicas} s").into())
 }
 
 /// The processor time of this process so far.
@@ -245,11 +207,9 @@ async fn creates(api: &ApiServer, prefix: &str, count: usize) -> Result<f64, Box
 
 async fn create(api: &ApiServer, name: &str) -> Result<(), Box<dyn Error>> {
     let filling = "x".repeat(600);
-    post(api, CONFIG_MAPS, format!(r#"{{"metadata":{{"name":"{name}"}},"data":{{"k":"{filling}"}}}}"#)).await
-}
-
-async fn post(api: &ApiServer, path: &str, body: String) -> Result<(), Box<dyn Error>> {
-    let response = api.clone().oneshot(http::Request::post(path).body(Full::new(Bytes::from(body)))?).await?;
+    let body = format!(r#"{{"metadata":{{"name":"{name}"}},"data":{{"k":"{filling}"}}}}"#);
+    let response =
+        api.clone().oneshot(http::Request::post(CONFIG_MAPS).body(Full::new(Bytes::from(body)))?).await?;
     assert_eq!(response.status(), 201);
     Ok(())
 }

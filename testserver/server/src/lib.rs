@@ -52,7 +52,6 @@ mod socket;
 mod status_error;
 mod storage;
 mod strategy;
-mod text_table;
 mod validation;
 mod watch;
 mod webhook;

@@ -230,7 +230,7 @@ fn compile_version(crd: &Value, version: &Value, place: &str) -> Result<Version,
         selectable: selectable.collect(),
         schema: OnceLock::from(schema),
         built_in: None,
-        go_type: OnceLock::new(),
+        go_type: None,
     })
 }
 

@@ -1,8 +1,9 @@
 //! The table of Go's structs (`data/gotypes.txt`): their fields as Go's JSON encoding and protobuf see them.
 
-use std::sync::{LazyLock, OnceLock};
-
-use crate::text_table::TextTable;
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
 
 static TEXT: &str = include_str!("../../data/gotypes.txt");
 
@@ -79,25 +80,22 @@ pub(crate) enum Scalar {
     Raw,
 }
 
-static STRUCTS: TextTable<GoStruct> = TextTable::new(TEXT, |name, line| {
-    let (fields, members) = (OnceLock::new(), OnceLock::new());
-    GoStruct { name, line, fields, members }
-});
+struct Table {
+    structs: HashMap<&'static str, GoStruct>,
+    /// Versions of groups, each with a package that has kinds of it.
+    packages: Vec<(&'static str, &'static str)>,
+}
 
-/// Versions of groups, each with a package that has kinds of it: the last lines.
-static PACKAGES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
-    let versions = TEXT.lines().rev().map_while(|line| line.strip_prefix("version "));
-    versions.filter_map(|version| version.split_once(' ')).collect()
-});
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(TEXT));
 
 /// The struct with this name in OpenAPI documents, such as `io.k8s.api.core.v1.Pod`.
 pub(crate) fn by_name(name: &str) -> Option<&'static GoStruct> {
-    STRUCTS.get(name.strip_prefix("io.k8s.").unwrap_or(name))
+    TABLE.structs.get(name.strip_prefix("io.k8s.").unwrap_or(name))
 }
 
 /// The struct of a kind. Options are the same in every version.
 pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<&'static GoStruct> {
-    let packages = PACKAGES.iter().filter(|(version, _)| *version == api_version);
+    let packages = TABLE.packages.iter().filter(|(version, _)| *version == api_version);
     let options = kind.ends_with("Options").then_some(META);
     let packages = packages.map(|(_, package)| *package).chain(options);
     packages.filter_map(|package| in_package(package, kind)).find(|kind| kind.line.starts_with(TYPE_META))
@@ -105,6 +103,22 @@ pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<&'static GoStruct
 
 fn in_package(package: &str, name: &str) -> Option<&'static GoStruct> {
     by_name(&format!("{package}.{name}"))
+}
+
+impl Table {
+    fn parse(text: &'static str) -> Self {
+        let mut table = Self { structs: HashMap::new(), packages: Vec::new() };
+        for line in text.lines() {
+            let (name, line) = line.split_once(' ').unwrap_or((line, ""));
+            if name == "version" {
+                table.packages.extend(line.split_once(' '));
+            } else {
+                let (fields, members) = (OnceLock::new(), OnceLock::new());
+                table.structs.insert(name, GoStruct { name, line, fields, members });
+            }
+        }
+        table
+    }
 }
 
 impl GoStruct {
@@ -250,9 +264,8 @@ mod tests {
 
     #[test]
     fn every_word_of_the_table_is_a_field() {
-        let names: Vec<_> = STRUCTS.names().filter(|name| *name != "version").collect();
-        assert!(names.len() > 1200 && names.is_sorted());
-        for structure in names.into_iter().map(|name| by_name(name).unwrap()) {
+        assert!(TABLE.structs.len() > 1200);
+        for structure in TABLE.structs.values() {
             let words = structure.line.split_ascii_whitespace();
             let numbered = words.filter(|word| *word != TYPE_META).count();
             assert_eq!(structure.members().len(), numbered, "{}", structure.name);

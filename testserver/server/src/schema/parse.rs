@@ -3,7 +3,8 @@
 //!
 //! The table of built-in types is here too: schemas reference types by name, and a type is parsed when it is first used.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
@@ -15,7 +16,6 @@ use super::{
     },
     pattern,
 };
-use crate::text_table::TextTable;
 
 static TABLE: &str = include_str!("../../data/types.jsonl");
 
@@ -24,14 +24,18 @@ pub(crate) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Objec
 
 /// A type of the table, parsed when first used.
 pub(super) struct Entry {
-    pub(super) name: &'static str,
     pub(super) text: &'static str,
     node: LazyType,
 }
 
-pub(super) static TYPES: TextTable<Entry> = TextTable::new(TABLE, |name, text| {
-    let node = LazyType::new(Box::new(move || node_of(&document(text), Default::default())));
-    Entry { name, text, node }
+pub(super) static TYPES: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
+    let lines = TABLE.lines().filter_map(|line| line.split_once('\t'));
+    lines
+        .map(|(name, text)| {
+            let node = LazyType::new(Box::new(move || node_of(&document(text), Default::default())));
+            (name, Entry { text, node })
+        })
+        .collect()
 });
 
 /// Whether a schema describes a whole object or a part.

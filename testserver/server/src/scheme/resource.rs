@@ -64,7 +64,8 @@ pub(crate) struct Version {
     pub(crate) selectable: Vec<String>,
     pub(crate) schema: OnceLock<Schema>,
     pub(crate) built_in: Option<&'static BuiltInKind>,
-    pub(crate) go_type: OnceLock<Option<&'static GoStruct>>,
+    /// Of built-in kinds only.
+    pub(crate) go_type: Option<&'static GoStruct>,
 }
 
 /// A subresource and its kind.
@@ -116,8 +117,7 @@ impl Endpoint {
 
     /// The Go type of a built-in kind.
     pub(crate) fn go_type(&self) -> Option<&'static GoStruct> {
-        let version = self.version();
-        *version.go_type.get_or_init(|| version.type_name().and_then(gotypes::by_name))
+        self.version().go_type
     }
 
     pub(crate) fn allows(&self, verb: &str) -> bool {
@@ -237,7 +237,7 @@ impl Resource {
             selectable: Vec::new(),
             schema: OnceLock::new(),
             built_in: Some(kind),
-            go_type: OnceLock::new(),
+            go_type: gotypes::by_name(kind.type_name),
         };
         Self {
             group: kind.group.into(),

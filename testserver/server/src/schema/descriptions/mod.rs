@@ -1,10 +1,10 @@
-//! Descriptions of built-in types and fields, for OpenAPI documents. A type's line is parsed when the type is published.
+//! Descriptions of built-in types and fields, for OpenAPI documents. The table is indexed at the first use, and a type's line is parsed
+//! when the type is published.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use serde_json::Value;
-
-use crate::text_table::TextTable;
 
 static TABLE: &str = include_str!("../../../data/descriptions.jsonl");
 
@@ -15,7 +15,8 @@ const OWN: &str = "";
 
 type Texts = BTreeMap<String, String>;
 
-static LINES: TextTable<&'static str> = TextTable::new(TABLE, |_, line| line);
+static LINES: LazyLock<HashMap<&'static str, &'static str>> =
+    LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
 static SHARED_TEXTS: LazyLock<Texts> = LazyLock::new(|| texts(SHARED));
 
 /// Adds the descriptions of a built-in type and its fields to its schema.
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_line_describes_a_type_and_its_fields() {
-        for name in LINES.names().filter(|name| *name != SHARED) {
+        for name in LINES.keys().filter(|name| **name != SHARED) {
             let schema = types::by_name(name).unwrap_or_else(|| panic!("no type {name}")).to_openapi();
             for field in texts(name).keys().filter(|field| *field != OWN) {
                 assert!(schema["properties"][field]["description"].is_string(), "{name}: {field}");
