@@ -46,7 +46,8 @@
 //! another cluster is named in a label or annotation: the garbage collector would delete what has an owner reference to it.
 //!
 //! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
-//! worker time. Half of them are for clusters that have none, so that fewer hanging clusters than that stop no other.
+//! worker time. Workers are kept for as many clusters as half of them: fewer hanging clusters than that stop no other, and one object that
+//! hangs does not stop its cluster.
 //!
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
 //! cluster has failed that fails for longest, `kube_operator_cluster_providers_failing` how many providers cannot be read.
