@@ -1,12 +1,14 @@
 //! What providers say of clusters: the same again, all that they have, and another address.
 
 use crate::{
-    clusters::{Requests, client_of, cluster, config, hub, maps, name, options, reconcile, state},
+    clusters::{
+        Requests, client_of, cluster, config, hub, kubeconfig, maps, name, options, reconcile, secret, state,
+    },
     manager::{Log, add, run, seconds},
     manager_logs::capture_log,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Namespace, Secret, Service};
-use kube_client::{Api, Client};
+use kube_client::{Api, Client, api::PostParams};
 use kube_core::ResourceExt;
 use kube_operator::{
     clusters::{
@@ -101,6 +103,45 @@ async fn a_fleet_knows_whether_all_providers_have_announced_what_they_have() {
     servers.insert("hub", server);
     sleep(seconds(60)).await;
     assert!(fleet.providers_have_synced());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// What was written to it would count as gone.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_cannot_be_used_yet_is_waited_for_and_not_for_ever() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let hub = client_of(&servers, "hub");
+    let secrets: Api<Secret> = Api::default_namespaced(hub.clone());
+    let create = async |secret: Secret| drop(secrets.create(&PostParams::default(), &secret).await.unwrap());
+    create(secret("east", None)).await;
+    let start = || {
+        let manager = Manager::new(hub.clone())
+            .cluster_options(options(&servers, &Requests::default()))
+            .clusters(SecretClusters::new(hub.clone()).labels("fleet=yes").key("value"))
+            .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+        (manager.fleet(), run(manager))
+    };
+    let (fleet, (stop, running)) = start();
+    sleep(seconds(60)).await;
+    assert!(!fleet.providers_have_synced(), "who fills the Secret has not done it yet");
+    secrets.delete("east", &Default::default()).await.unwrap();
+    create(secret("east", kubeconfig("east", r#"{"token": "one"}"#))).await;
+    sleep(seconds(5)).await;
+    assert!(fleet.providers_have_synced());
+    assert_eq!(state(&fleet, "default/east"), Some(ClusterState::Synced));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+
+    create(secret("broken", None)).await;
+    let (lines, _guard) = capture_log();
+    let (fleet, (stop, running)) = start();
+    sleep(seconds(290)).await;
+    assert!(!fleet.providers_have_synced());
+    sleep(seconds(20)).await;
+    assert!(fleet.providers_have_synced());
+    let text = lines.text();
+    assert!(text.contains("count as not there: default/broken"), "{text}");
     stop.cancel();
     running.await.unwrap().unwrap();
 }

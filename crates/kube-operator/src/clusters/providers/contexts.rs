@@ -1,5 +1,6 @@
 //! The contexts of a kubeconfig as clusters.
 
+use super::first::First;
 use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
@@ -12,7 +13,7 @@ use kube_client::{
     error::ErrorChain,
 };
 use std::{collections::VecDeque, time::Duration};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How often contexts that cannot be used are tried again.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -26,24 +27,23 @@ impl Clusters {
     pub fn contexts(place: impl Into<String>, kubeconfig: Kubeconfig) -> Self {
         let place = place.into();
         let source = format!("the contexts of {place}");
-        let state = (Contexts::new(place, kubeconfig), VecDeque::new(), false);
-        let events = stream::unfold(state, |(mut contexts, mut pending, mut is_again)| async move {
-            loop {
-                if let Some(event) = pending.pop_front() {
-                    return Some((event, (contexts, pending, is_again)));
-                }
-                if is_again {
-                    if contexts.left.is_empty() {
-                        return None;
+        let state = (Contexts::new(place, kubeconfig), First::default(), VecDeque::new(), false);
+        let events =
+            stream::unfold(state, |(mut contexts, mut first, mut pending, mut is_again)| async move {
+                loop {
+                    if let Some(event) = pending.pop_front() {
+                        return Some((event, (contexts, first, pending, is_again)));
                     }
-                    sleep(INTERVAL).await;
+                    if std::mem::replace(&mut is_again, true) {
+                        if contexts.left.is_empty() {
+                            return None;
+                        }
+                        sleep(INTERVAL).await;
+                    }
+                    pending.extend(contexts.read().await);
+                    pending.extend(first.read(&contexts.unusable(), Instant::now()));
                 }
-                pending.extend(contexts.read().await);
-                if !std::mem::replace(&mut is_again, true) {
-                    pending.push_back(Ok(ClusterEvent::InitDone));
-                }
-            }
-        });
+            });
         Self::of(source, events)
     }
 }
@@ -96,6 +96,11 @@ impl Contexts {
         events
     }
 
+    /// The clusters that were not announced yet.
+    fn unusable(&self) -> Vec<ClusterName> {
+        self.left.iter().filter_map(|context| ClusterName::new(&context.name).ok()).collect()
+    }
+
     fn name_of(&self, context: &Context) -> Result<ClusterName, ClusterError> {
         let Context { name, .. } = context;
         ClusterName::new(name).map_err(|source| {
@@ -119,16 +124,17 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn contexts_that_cannot_be_used_are_errors_and_the_others_clusters() {
         let kubeconfig = "clusters: [{name: c, cluster: {server: 'https://c:6443'}}]\nusers: [{name: u, user: {token: t}}]\n\
              contexts: [{name: east, context: {cluster: c, user: u}}, {name: 'a@b', context: {cluster: c, user: u}},\n\
              {name: west, context: {cluster: nowhere, user: u}}, {name: north, context: {cluster: c, user: u, namespace: n}}]\n";
         let clusters = Clusters::contexts("~/.kube/config", Kubeconfig::from_yaml(kubeconfig).unwrap());
         assert_eq!(clusters.source(), "the contexts of ~/.kube/config");
-        let texts: Vec<_> = clusters.events.take(5).map(text).collect().await;
-        let usable = (texts[0].as_str(), texts[3].as_str(), texts[4].as_str());
+        let texts: Vec<_> = clusters.events.take(6).map(text).collect().await;
+        let usable = (texts[0].as_str(), texts[3].as_str(), texts[5].as_str());
         assert_eq!(usable, ("east default", "north n", "InitDone"));
+        assert!(texts[4].starts_with("after 5 minutes") && texts[4].ends_with(": west"), "{}", texts[4]);
         assert!(
             texts[1].starts_with(r#"context "a@b" of ~/.kube/config: "a@b" cannot be the name"#),
             "{}",
