@@ -4,35 +4,59 @@ use crate::clusters::{Fault, fails, fault_of_class};
 use kube_client::error::{ErrorChain, ErrorClass};
 use kube_runtime::{controller::WatchSnapshot, watcher};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, error::Error as StdError};
 use tokio::time::Instant;
 
-/// How long a fault counts without being noted again, while any watch fails. One that lasts is noted at each attempt.
-const LASTS: Duration = Duration::from_secs(120);
-
-/// What errors of watches say of the cluster, by the text of the error, which names the collection, and when they said it last.
+/// The errors of watches, by their texts, which name the collection: those that are the last of a watch that fails now.
 #[derive(Default)]
-pub(super) struct Faults(Mutex<BTreeMap<String, (Fault, Instant)>>);
+pub(super) struct Faults(Mutex<BTreeMap<String, Noted>>);
+
+struct Noted {
+    /// What it says of the cluster, if anything.
+    fault: Option<Fault>,
+    /// The text without the collection, as watches show it.
+    shown: String,
+    /// The innermost error, which is the same for all collections.
+    cause: String,
+    at: Instant,
+}
 
 impl Faults {
-    /// Returns whether the log has the error as a change of the cluster's state. Of missing permissions it has the first only, and there
-    /// may be several.
+    /// Returns whether the log has the error as a change of the cluster's state: of missing permissions the first only, because there may
+    /// be several, and of an outage one for each cause.
     pub(super) fn note(&self, error: &watcher::Error, now: Instant) -> bool {
-        let Some(fault) = fault_of(error) else { return false };
-        let is_forbidden = matches!(fault, Fault::Forbidden(_));
-        let is_known = self.0.lock().insert(error.to_string(), (fault, now)).is_some();
-        is_known || !is_forbidden
+        let (fault, cause) = (fault_of(error), cause_of(error));
+        let mut noted = self.0.lock();
+        let says_so = match &fault {
+            None => false,
+            Some(Fault::Forbidden(_)) => noted.contains_key(&error.to_string()),
+            Some(_) => {
+                let mut others = noted.values().filter(|noted| noted.fault.is_some()).peekable();
+                others.peek().is_none() || others.any(|other| other.cause == cause)
+            }
+        };
+        let shown = error.without_collection();
+        noted.insert(error.to_string(), Noted { fault, shown, cause, at: now });
+        says_so
     }
 
-    /// A missing permission, or else the last fault: a watch that works, or fails for a reason that is no fault, hides none of another.
-    pub(super) fn present(&self, watches: &[WatchSnapshot], now: Instant) -> Option<Fault> {
-        let mut faults = self.0.lock();
-        let one_fails = watches.iter().any(fails);
-        faults.retain(|_, (_, noted)| one_fails && now.saturating_duration_since(*noted) < LASTS);
-        let worst =
-            faults.values().max_by_key(|(fault, noted)| (matches!(fault, Fault::Forbidden(_)), *noted));
+    /// A missing permission, or else the last fault. A watch that works has none, whatever the others do.
+    pub(super) fn present(&self, watches: &[WatchSnapshot]) -> Option<Fault> {
+        let mut noted = self.0.lock();
+        let failing: Vec<_> = watches.iter().filter(|watch| fails(watch)).collect();
+        noted.retain(|_, noted| failing.iter().any(|watch| watch.last_error.as_ref() == Some(&noted.shown)));
+        let faults = noted.values().filter_map(|noted| Some((noted.fault.as_ref()?, noted.at)));
+        let worst = faults.max_by_key(|(fault, at)| (matches!(fault, Fault::Forbidden(_)), *at));
         worst.map(|(fault, _)| fault.clone())
     }
+}
+
+fn cause_of(error: &watcher::Error) -> String {
+    let mut cause: &dyn StdError = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
 }
 
 /// What an error of a watch says of the cluster.

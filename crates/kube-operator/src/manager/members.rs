@@ -122,7 +122,7 @@ fn work_of(
     };
     let look = move || Look {
         synced: monitor.is_synced() && monitor.shows_present_clusters(),
-        fault: faults.present(&monitor.snapshot().watches, Instant::now()),
+        fault: faults.present(&monitor.snapshot().watches),
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
     Work {

@@ -62,7 +62,7 @@ impl WatchOnCluster {
         let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
         let look = move || Look {
             synced: store.is_ready() && shown.shows_present_clusters(),
-            fault: faults.present(&shown.snapshot(), Instant::now()),
+            fault: faults.present(&shown.snapshot()),
         };
         let run = move |stop: CancellationToken| {
             let work = async move {

@@ -345,6 +345,50 @@ async fn of_two_watches_that_fail_the_one_that_is_no_fault_hides_no_missing_perm
     running.await.unwrap().unwrap();
 }
 
+/// What one watch met says nothing of the others, and nothing any more once that works.
+#[tokio::test(start_paused = true)]
+async fn an_outage_that_is_over_is_forgotten_also_while_another_watch_fails_for_a_reason_of_its_own() {
+    let servers = TestFleet::new(["east"]);
+    let east = servers.server("east").unwrap();
+    let both = |cluster: &Cluster| {
+        maps(cluster).owns(Api::<Secret>::all(cluster.client()), watcher::Config::default())
+    };
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(Clusters::fixed([cluster("east")]))
+        .controller_on_each("maps", both, reconcile, Arc::new(Log::default()));
+    let fleet = manager.fleet();
+    let (lines, _guard) = capture_log();
+    let (stop, running) = run(manager);
+    sleep(seconds(30)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
+    // Its kind was uninstalled.
+    let uninstalled = east.fault(Match::path("/api/v1/secrets"), Fault::status(404, "NotFound"));
+    let busy = Match::path("/api/v1/namespaces/default/configmaps");
+    let busy = east.fault(busy, Fault::status(503, "ServiceUnavailable"));
+    east.end_watches();
+    sleep(seconds(6)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Unreachable));
+    busy.remove();
+    sleep(seconds(20)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
+
+    // Another cause of the same state is in the log, too.
+    uninstalled.remove();
+    sleep(seconds(60)).await;
+    let limited = east.fault(Match::path("/api/v1/secrets"), Fault::status(503, "ServiceUnavailable"));
+    east.end_watches();
+    sleep(seconds(30)).await;
+    limited.remove();
+    east.fault(Match::path("/api/v1/secrets"), Fault::status(500, "the disk is full"));
+    sleep(seconds(120)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Unreachable));
+    let text = lines.text();
+    assert_eq!(text.matches("the disk is full").count(), 1, "{text}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
 /// One refusal at the start, as before a role is there, does not switch the guard off.
 #[tokio::test(start_paused = true)]
 async fn a_hub_that_may_not_say_who_it_is_is_asked_again_and_the_log_says_so() {
