@@ -35,7 +35,7 @@ pub(super) enum Effect {
     Abort,
     /// The cluster was removed and nothing runs on it: let the program clean up there.
     CleanUp,
-    /// It was announced again: what has not begun to clean up does not begin.
+    /// It was announced again, or removed: what has not begun to clean up does not begin, and says so.
     WithdrawCleanUp,
     /// The cluster has left: forget all of it.
     Forget,
@@ -97,9 +97,9 @@ enum Phase {
         until: Instant,
         then: Then,
     },
-    /// The program cleans up on a cluster that was removed. `again`: it was announced meanwhile.
+    /// The program cleans up on a cluster that was removed. `then`: what follows.
     CleaningUp {
-        again: bool,
+        then: Afterwards,
     },
     Left,
 }
@@ -115,6 +115,16 @@ enum Then {
     /// A controller ended with an error.
     Retry,
     Stick,
+}
+
+/// What follows when the program has cleaned up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Afterwards {
+    Leave,
+    /// It was announced again: what has not begun does not begin.
+    StartAnew,
+    /// So it was, at another address: only if that is another cluster, there is something to clean up.
+    Replace,
 }
 
 impl Unit {
@@ -151,10 +161,7 @@ impl Unit {
                 self.phase = Phase::Stopping { until, then };
                 vec![]
             }
-            Phase::CleaningUp { .. } => {
-                self.phase = Phase::CleaningUp { again: true };
-                vec![Effect::WithdrawCleanUp]
-            }
+            Phase::CleaningUp { .. } => self.withdraw(Afterwards::StartAnew),
             Phase::Left => vec![],
         };
         self.settle(now);
@@ -171,13 +178,14 @@ impl Unit {
         }
     }
 
-    /// It was announced again, at another address. If it leaves, what it was has to be cleaned up before.
+    /// It was announced at another address than its client has. If it leaves, what it was has to be cleaned up before.
     pub(super) fn announced_elsewhere(&mut self, now: Instant) -> Vec<Effect> {
         match &mut self.phase {
             Phase::Stopping { then: then @ (Then::Leave | Then::StartAnew), .. } => {
                 *then = Then::CleanUpAndStartAnew;
                 vec![]
             }
+            Phase::CleaningUp { .. } => self.withdraw(Afterwards::Replace),
             _ => self.announced(now),
         }
     }
@@ -185,7 +193,9 @@ impl Unit {
     /// The cluster that another name had is free, in case this one was refused for it. One that leaves goes on leaving.
     pub(super) fn freed(&mut self, now: Instant) -> Vec<Effect> {
         match self.phase {
-            Phase::Stuck | Phase::Stopping { then: Then::Stick, .. } => self.announced(now),
+            Phase::Stuck | Phase::Running { .. } | Phase::Stopping { then: Then::Stick, .. } => {
+                self.announced(now)
+            }
             _ => vec![],
         }
     }
@@ -284,15 +294,16 @@ impl Unit {
     pub(super) fn removed(&mut self, now: Instant) -> Vec<Effect> {
         let effects = match self.phase {
             Phase::Waiting | Phase::Answered | Phase::Connecting { place_until: Some(_) } => {
-                self.phase = Phase::CleaningUp { again: false };
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![Effect::LeavePlace, Effect::CleanUp]
             }
             Phase::Connecting { place_until: None } | Phase::BackingOff { .. } | Phase::Stuck => {
-                self.phase = Phase::CleaningUp { again: false };
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![Effect::CleanUp]
             }
+            Phase::CleaningUp { then: Afterwards::Replace } => self.withdraw(Afterwards::Leave),
             Phase::CleaningUp { .. } => {
-                self.phase = Phase::CleaningUp { again: false };
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![]
             }
             Phase::Running { place_until, .. } => {
@@ -315,11 +326,11 @@ impl Unit {
         let Phase::Stopping { then, .. } = self.phase else { return vec![] };
         let effects = match then {
             Then::Leave => {
-                self.phase = Phase::CleaningUp { again: false };
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![Effect::CleanUp]
             }
             Then::CleanUpAndStartAnew => {
-                self.phase = Phase::CleaningUp { again: true };
+                self.phase = Phase::CleaningUp { then: Afterwards::Replace };
                 vec![Effect::CleanUp]
             }
             Then::StartAnew => self.start_anew(),
@@ -338,15 +349,23 @@ impl Unit {
 
     /// The program has cleaned up, or does not.
     pub(super) fn cleaned_up(&mut self, now: Instant) -> Vec<Effect> {
-        let Phase::CleaningUp { again } = self.phase else { return vec![] };
-        let effects = if again {
-            self.start_anew()
-        } else {
+        let Phase::CleaningUp { then } = self.phase else { return vec![] };
+        let effects = if then == Afterwards::Leave {
             self.phase = Phase::Left;
             vec![Effect::Forget]
+        } else {
+            self.start_anew()
         };
         self.settle(now);
         effects
+    }
+
+    /// The program has not begun to clean up, because that was withdrawn. What was announced or removed since then decides.
+    pub(super) fn clean_up_withdrawn(&mut self, now: Instant) -> Vec<Effect> {
+        match self.phase {
+            Phase::CleaningUp { then: Afterwards::Leave | Afterwards::Replace } => vec![Effect::CleanUp],
+            _ => self.cleaned_up(now),
+        }
     }
 
     /// When to call [`timer`](Self::timer).
@@ -403,9 +422,9 @@ impl Unit {
         self.shown.0 == ClusterState::Leaving
     }
 
-    /// Whether it starts anew after the program has cleaned up.
+    /// Whether its name has another address, and it is to be cleaned up on unless that leads to it, too.
     pub(super) fn is_replaced(&self) -> bool {
-        self.phase == Phase::CleaningUp { again: true }
+        self.phase == Phase::CleaningUp { then: Afterwards::Replace }
     }
 
     /// Whether its controllers run.
@@ -420,6 +439,12 @@ impl Unit {
         self.settle(now);
         let leaves_place = place_until.map(|_| Effect::LeavePlace);
         leaves_place.into_iter().chain([Effect::Stop]).collect()
+    }
+
+    /// What has not begun to clean up does not begin.
+    fn withdraw(&mut self, then: Afterwards) -> Vec<Effect> {
+        self.phase = Phase::CleaningUp { then };
+        vec![Effect::WithdrawCleanUp]
     }
 
     /// It has answered, and has a place.

@@ -155,6 +155,7 @@ async fn what_cannot_work_waits_for_another_announcement() {
         (None, (ClusterState::Failed, 1_059, Some("it is a twin")))
     );
     assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
+    assert_eq!(synced().freed(now()), [Effect::Exchange], "its new address may be free");
     let mut hub = synced();
     assert_eq!(hub.refused("it is the hub".into(), now()), [Effect::Stop]);
     assert_eq!(hub.stopped(now()), []);
@@ -213,6 +214,37 @@ async fn another_cluster_that_has_the_name_while_the_old_one_leaves_waits_for_it
     gone.removed(now());
     assert_eq!(gone.stopped(now()), [Effect::CleanUp]);
     assert_eq!(gone.cleaned_up(now()), [Effect::Forget]);
+}
+
+/// Not so if the same cluster comes back: then it is not cleaned up on.
+#[tokio::test(start_paused = true)]
+async fn a_clean_up_that_has_not_begun_when_the_name_has_another_address_asks_first_who_is_there() {
+    let leaving = || {
+        let (mut unit, _) = Unit::new(GRACE, now());
+        unit.placed(now());
+        unit.connected(Err(unreachable("refused")), now());
+        assert_eq!(unit.removed(now()), [Effect::CleanUp]);
+        unit
+    };
+    let mut unit = leaving();
+    assert_eq!(unit.announced_elsewhere(now()), [Effect::WithdrawCleanUp]);
+    assert_eq!(unit.clean_up_withdrawn(now()), [Effect::CleanUp]);
+    assert!(unit.is_replaced());
+    assert_eq!(unit.removed(now()), [Effect::WithdrawCleanUp], "nobody has to be asked any more");
+    assert_eq!((unit.clean_up_withdrawn(now()), unit.is_replaced()), (vec![Effect::CleanUp], false));
+    assert_eq!(unit.cleaned_up(now()), [Effect::Forget]);
+    let anew = [Effect::Forget, Effect::AskPlace(Attempt::First)];
+    let mut begun = leaving();
+    begun.announced_elsewhere(now());
+    assert_eq!(begun.cleaned_up(now()), anew);
+    let mut back = leaving();
+    back.announced_elsewhere(now());
+    back.announced(now());
+    assert_eq!(back.clean_up_withdrawn(now()), anew);
+    let mut gone = leaving();
+    gone.announced(now());
+    gone.removed(now());
+    assert_eq!(gone.clean_up_withdrawn(now()), [Effect::CleanUp], "the last word counts");
 }
 
 #[tokio::test(start_paused = true)]
@@ -347,6 +379,7 @@ struct Supervised {
     runs: bool,
     stops: bool,
     cleans_up: bool,
+    withdrawn: bool,
 }
 
 impl Supervised {
@@ -381,9 +414,12 @@ impl Supervised {
                 Effect::Abort => assert!(self.stops, "what was not told to stop is not aborted: {self:?}"),
                 Effect::CleanUp => {
                     assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
-                    self.cleans_up = true;
+                    (self.cleans_up, self.withdrawn) = (true, false);
                 }
-                Effect::WithdrawCleanUp => assert!(self.cleans_up, "{self:?}"),
+                Effect::WithdrawCleanUp => {
+                    assert!(self.cleans_up, "{self:?}");
+                    self.withdrawn = true;
+                }
                 Effect::Forget => {
                     assert!(!self.cleans_up, "{self:?}");
                     assert!(!self.runs && !self.asked && !self.has_place, "nothing is left: {self:?}")
@@ -422,7 +458,10 @@ fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: 
             (has.runs, has.stops) = (false, false);
             unit.stopped(now)
         }
-        9 if std::mem::take(&mut has.cleans_up) => unit.cleaned_up(now),
+        9 if std::mem::take(&mut has.cleans_up) => match has.withdrawn && random.bool() {
+            true => unit.clean_up_withdrawn(now),
+            false => unit.cleaned_up(now),
+        },
         _ => unit.timer(now),
     };
     has.perform(effects);

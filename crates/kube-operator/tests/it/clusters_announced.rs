@@ -18,26 +18,30 @@ use kube_operator::{
     manager::{Manager, Restart},
 };
 use kube_runtime::{controller::Action, watcher};
-use kube_testserver::{Fault, FaultResponse, Match, TestFleet};
+use kube_testserver::{Fault, Match, TestFleet};
 use std::{convert::Infallible, sync::Arc};
 use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-struct Started {
-    sender: mpsc::Sender<ClusterEvent>,
-    fleet: Fleet,
-    log: Log,
-    requests: Requests,
+pub(crate) struct Started {
+    pub(crate) sender: mpsc::Sender<ClusterEvent>,
+    pub(crate) fleet: Fleet,
+    pub(crate) log: Log,
+    pub(crate) requests: Requests,
     stop: CancellationToken,
     running: JoinHandle<Result<(), kube_operator::manager::ManagerError>>,
 }
 
 impl Started {
     /// A controller on each cluster that is sent.
-    fn new(servers: &TestFleet) -> Self {
+    pub(crate) fn new(servers: &TestFleet) -> Self {
+        let requests = Requests::default();
+        Self::with(options(servers, &requests), requests)
+    }
+
+    pub(crate) fn with(options: ClusterOptions, requests: Requests) -> Self {
         let (sender, clusters) = Clusters::channel();
-        let (log, requests) = (Log::default(), Requests::default());
-        let options: ClusterOptions = options(servers, &requests);
+        let log = Log::default();
         let manager = Manager::new(hub()).cluster_options(options).clusters(clusters).controller_on_each(
             "maps",
             maps,
@@ -49,11 +53,11 @@ impl Started {
         Self { sender, fleet, log, requests, stop, running }
     }
 
-    async fn announce(&self, text: &str, host: &str) {
+    pub(crate) async fn announce(&self, text: &str, host: &str) {
         self.sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
     }
@@ -220,49 +224,6 @@ async fn clusters_in_which_everything_hangs_leave_workers_to_the_others() {
     assert_eq!(log.take(), ["a"]);
     stop.cancel();
     running.await.unwrap().unwrap();
-}
-
-/// Whose a new address is, is known before controllers work there.
-#[tokio::test(start_paused = true)]
-async fn an_address_that_leads_to_the_cluster_of_another_name_is_never_used() {
-    let servers = TestFleet::new(["east", "west"]);
-    add(&client_of(&servers, "east"), "a").await;
-    servers.insert("alias", servers.server("east").unwrap());
-    let started = Started::new(&servers);
-    started.announce("one", "east").await;
-    started.announce("two", "west").await;
-    sleep(seconds(10)).await;
-    let busy = servers.server("east").unwrap().fault(Match::get::<Namespace>(), Fault::status(503, "busy"));
-    started.announce("two", "alias").await;
-    sleep(seconds(15)).await;
-    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Synced), "on the old one");
-    // A balancer before it, which does not know a server yet.
-    let unknown = FaultResponse::status(404, "NotFound").body("404 page not found");
-    let unknown = servers.server("east").unwrap().fault(Match::get::<Namespace>(), unknown);
-    busy.remove();
-    sleep(seconds(60)).await;
-    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Synced), "on the old one");
-    unknown.remove();
-    sleep(seconds(60)).await;
-    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Failed));
-    assert_eq!((started.log.take(), started.requests.count("alias one")), (vec!["one a".into()], 0));
-    started.end().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cluster_that_may_not_say_who_it_is_frees_the_one_that_the_name_had() {
-    let servers = TestFleet::new(["east", "west"]);
-    servers.server("west").unwrap().fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
-    let started = Started::new(&servers);
-    started.announce("one", "east").await;
-    sleep(seconds(10)).await;
-    started.announce("one", "west").await;
-    sleep(seconds(10)).await;
-    started.announce("legacy", "east").await;
-    sleep(seconds(10)).await;
-    let states = ["one", "legacy"].map(|text| state(&started.fleet, text));
-    assert_eq!(states, [Some(ClusterState::Synced); 2]);
-    started.end().await;
 }
 
 #[tokio::test(start_paused = true)]

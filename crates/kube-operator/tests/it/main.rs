@@ -10,6 +10,7 @@ mod children_fences;
 #[cfg(feature = "manager")]
 mod clusters;
 #[cfg(feature = "manager")]
+mod clusters_addresses;
 mod clusters_announced;
 #[cfg(feature = "manager")]
 mod clusters_flood;
@@ -19,6 +20,7 @@ mod clusters_input;
 mod clusters_memory;
 #[cfg(feature = "manager")]
 mod clusters_removal;
+mod clusters_replaced;
 #[cfg(feature = "manager")]
 mod clusters_selected;
 #[cfg(feature = "manager")]
