@@ -107,6 +107,7 @@ fn wrong_input_is_one_error_and_nothing_is_written() {
         ),
         (&["new", "a", "--kind", "ConfigMap"], "error: kind ConfigMap: the files of a project use this name"),
         (&["new", "a", "--cluster", "--namespaced"], "error: the argument '--cluster' cannot be used with"),
+        (&["new", "a", "--clusters", "dns"], "error: invalid value 'dns' for '--clusters <FROM>'"),
         (&["new", "a", "--path", "nowhere"], "error: --path nowhere: expected a checkout of kube"),
         (&["add", "kind", "Page"], "error: "),
         (&["upgrade"], "error: "),

@@ -1,18 +1,17 @@
 //! A kind of the hub, [`Notice`], that is rendered as a ConfigMap in each cluster whose name or labels it selects, with a status for each.
 //!
-//! Two controllers: one of the hub for Notices, which writes to the members, and one on each member for the ConfigMaps, which only says
-//! that one of them has changed: one that somebody edits is written again at once. A reconciler is not told of a deleted object, so each
-//! notice is reconciled every five minutes too.
+//! A controller of the hub for Notices writes to the members. The ConfigMaps on each member have their notices reconciled: one that
+//! somebody edits or deletes is written again at once. One of somebody else is left alone, and the status says so.
 
-use futures::{channel::mpsc, future::join_all};
+use futures::future::join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, CustomResource, Resource, ResourceExt,
     api::{DeleteParams, ObjectMeta, Patch, PatchParams, Preconditions},
     error::{ErrorChain, ErrorClass},
     operator::{
-        clusters::{Cluster, ClusterName, Fleet, OnCluster},
-        manager::Manager,
+        clusters::{Cluster, ClusterName, ClusterTriggers, Fleet},
+        manager::{Manager, Writes},
     },
     runtime::{
         Controller,
@@ -76,8 +75,8 @@ pub enum NoticeError {
 /// The ConfigMaps of notices have it, with the name of the notice, and their annotation of the same key has namespace and name.
 const NOTICE: &str = "example.com/notice";
 const MANAGER: &str = "notices.example.com";
-/// When a notice that is written everywhere is looked at again.
-const AGAIN: Duration = Duration::from_secs(300);
+/// When a notice that is not written everywhere is looked at again.
+const AGAIN: Duration = Duration::from_secs(30);
 /// How long a cluster may take for one notice.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -87,41 +86,33 @@ struct Hub {
     fleet: Fleet,
 }
 
-/// A manager with the controllers of this program; the caller adds the clusters.
+/// A manager with the controller of this program; the caller adds the clusters.
 pub fn manager(hub: Client) -> Manager {
-    let (changed, changes) = mpsc::unbounded::<ObjectRef<Notice>>();
     let manager = Manager::new(hub.clone());
-    let fleet = manager.fleet();
+    let (fleet, triggers) = (manager.fleet(), ClusterTriggers::<Notice>::new());
     let notices = Controller::new(Api::<Notice>::all(hub.clone()), Config::default())
-        .reconcile_on(changes)
+        .reconcile_on(triggers.on_hub())
         .reconcile_all_on(fleet.changes());
     let context = Arc::new(Hub { client: hub, fleet });
-    manager.controller("notices", notices, reconcile, context).controller_on_each(
-        "copies",
-        copies,
-        tell_hub,
-        Arc::new(changed),
-    )
+    manager
+        .controller("notices", notices, reconcile, context)
+        .trigger_hub("copies", copies, &triggers, notice_of)
+        .writes_on_each(maps, Writes::Children)
 }
 
 /// The ConfigMaps of notices in one cluster.
-fn copies(cluster: &Cluster) -> Controller<ConfigMap> {
-    Controller::new(maps(cluster), Config::default().labels(NOTICE))
+fn copies(cluster: &Cluster) -> (Api<ConfigMap>, Config) {
+    (maps(cluster), Config::default().labels(NOTICE))
 }
 
 fn maps(cluster: &Cluster) -> Api<ConfigMap> {
     Api::default_namespaced(cluster.client())
 }
 
-/// Has the notice of a ConfigMap reconciled.
-async fn tell_hub(
-    map: Arc<ConfigMap>,
-    context: Arc<OnCluster<mpsc::UnboundedSender<ObjectRef<Notice>>>>,
-) -> Result<Action, NoticeError> {
-    if let Some((namespace, name)) = map.annotations().get(NOTICE).and_then(|owner| owner.split_once('/')) {
-        let _ended = context.unbounded_send(ObjectRef::new(name).within(namespace));
-    }
-    Ok(Action::await_change())
+/// The notice of a ConfigMap.
+fn notice_of(_: &Cluster, map: &ConfigMap) -> Option<ObjectRef<Notice>> {
+    let (namespace, name) = map.annotations().get(NOTICE)?.split_once('/')?;
+    Some(ObjectRef::new(name).within(namespace))
 }
 
 async fn reconcile(notice: Arc<Notice>, hub: Arc<Hub>) -> Result<Action, finalizer::Error<NoticeError>> {
@@ -146,7 +137,7 @@ impl Hub {
             api.patch_status(&notice.name_any(), &PatchParams::default(), &patch).await?;
         }
         // When a cluster becomes usable, all notices are reconciled.
-        Ok(Action::requeue(if all_written { AGAIN } else { Duration::from_secs(30) }))
+        Ok(if all_written { Action::await_change() } else { Action::requeue(AGAIN) })
     }
 
     /// Whether a cluster has the notice now; `None` if it should not have it, and has not.
@@ -189,10 +180,19 @@ fn selects(spec: &NoticeSpec, cluster: &Cluster) -> bool {
 }
 
 async fn write_to(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
-    let map = rendered(notice);
-    let params = PatchParams::apply(MANAGER).force();
+    let (maps, map, params) = (maps(cluster), rendered(notice), PatchParams::apply(MANAGER));
     let name = map.name_any();
-    within(async { maps(cluster).patch(&name, &params, &Patch::Apply(&map)).await.map(drop) }).await
+    let params = match within(maps.get_metadata_opt(&name)).await? {
+        None => params,
+        Some(present) if is_of(&present, notice) => params.force(), // over what others have changed of it
+        Some(_) => {
+            let owner = owner(notice);
+            return Err(format!(
+                "ConfigMap {name} belongs to somebody else: expected none, or one with the annotation {NOTICE}: {owner}"
+            ));
+        }
+    };
+    within(maps.patch(&name, &params, &Patch::Apply(&map))).await.map(drop)
 }
 
 /// Deletes the ConfigMap of a notice, if the cluster has it.
@@ -200,7 +200,7 @@ async fn delete_from(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
     let (maps, name) = (maps(cluster), map_name(notice));
     within(async {
         match ErrorClass::absent_as_none(maps.get_metadata(&name).await)? {
-            Some(map) if map.annotations().get(NOTICE) == Some(&owner(notice)) => {
+            Some(map) if is_of(&map, notice) => {
                 let preconditions =
                     Preconditions { uid: map.uid(), resource_version: map.resource_version() };
                 let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
@@ -212,8 +212,12 @@ async fn delete_from(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
     .await
 }
 
+fn is_of(map: &impl ResourceExt, notice: &Notice) -> bool {
+    map.annotations().get(NOTICE) == Some(&owner(notice))
+}
+
 /// The error in words, also if there is no response in time.
-async fn within(request: impl Future<Output = kube::Result<()>>) -> Result<(), String> {
+async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
     match timeout(LIMIT, request).await {
         Ok(result) => result.map_err(|error| ErrorChain(&error).to_string()),
         Err(_) => Err(format!("no response within {} s", LIMIT.as_secs())),

@@ -17,7 +17,7 @@ use kube::{
 };
 use kube_testserver::{Fault, Match, TestFleet};
 use serde_json::json;
-use std::time::Duration;
+use std::{fs, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -47,24 +47,31 @@ struct Started {
     notices: Api<Notice>,
     sender: mpsc::Sender<ClusterEvent>,
     stop: oneshot::Sender<()>,
-    running: JoinHandle<Result<(), ManagerError>>,
+    running: Running,
 }
 
 /// The program, with the kind on its hub.
 async fn start(servers: &TestFleet) -> Started {
+    let (sender, clusters) = Clusters::channel();
+    let (notices, stop, running) = start_with(servers, clusters).await;
+    Started { notices, sender, stop, running }
+}
+
+type Running = JoinHandle<Result<(), ManagerError>>;
+
+async fn start_with(servers: &TestFleet, clusters: Clusters) -> (Api<Notice>, oneshot::Sender<()>, Running) {
     let hub = client(servers, "hub");
     let definitions: Api<CustomResourceDefinition> = Api::all(hub.clone());
     let apply = PatchParams::apply("test");
     definitions.patch(Notice::crd_name(), &apply, &Patch::Apply(Notice::crd())).await.unwrap();
     let notices: Api<Notice> = Api::default_namespaced(hub.clone());
-    let (sender, clusters) = Clusters::channel();
     let transport = servers.clone();
     let options =
         ClusterOptions::new().connect(move |config| Client::with_transport(config, transport.clone()));
     let manager = manager(hub).clusters(clusters).cluster_options(options);
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(manager.run_until(async { stopped.await.unwrap_or_default() }));
-    Started { notices, sender, stop, running }
+    (notices, stop, running)
 }
 
 fn notice(region: &str) -> Notice {
@@ -151,8 +158,44 @@ async fn a_copy_that_somebody_deletes_is_written_again() {
     sleep(Duration::from_secs(60)).await;
     let copies = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
     copies.delete("notice-default.hello", &DeleteParams::default()).await.unwrap();
-    sleep(Duration::from_secs(301)).await;
+    sleep(Duration::from_secs(10)).await;
     assert_eq!(text(&servers, "east").await.as_deref(), Some("hi"));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// A name may be taken before the notice is there.
+#[tokio::test(start_paused = true)]
+async fn a_config_map_of_somebody_else_is_left_alone_and_the_status_says_so() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let maps = Api::<ConfigMap>::default_namespaced(client(&servers, "east"));
+    let mut foreign = ConfigMap::default();
+    foreign.metadata.name = Some("notice-default.hello".into());
+    foreign.data = Some([("text".to_owned(), "mine".to_owned())].into());
+    maps.create(&PostParams::default(), &foreign).await.unwrap();
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    sender.send(cluster("east", "eu")).await.unwrap();
+    sender.send(ClusterEvent::InitDone).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("mine"));
+    let status = async || notices.get("hello").await.unwrap().status.unwrap().clusters.remove(0);
+    let Written { written: false, message: Some(message), .. } = status().await else { panic!("written") };
+    let expected = "ConfigMap notice-default.hello belongs to somebody else: expected none, or one with the annotation \
+                    example.com/notice: default/hello";
+    assert_eq!(message, expected);
+
+    maps.delete("notice-default.hello", &DeleteParams::default()).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!((status().await, text(&servers, "east").await.as_deref()), (written("east"), Some("hi")));
+
+    // A copy that somebody has taken over stays when the notice is deleted.
+    let taken = json!({ "metadata": { "annotations": null, "labels": null }, "data": { "text": "mine" } });
+    maps.patch("notice-default.hello", &PatchParams::default(), &Patch::Merge(taken)).await.unwrap();
+    notices.delete("hello", &DeleteParams::default()).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    assert!(notices.get_opt("hello").await.unwrap().is_none());
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("mine"));
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 }
@@ -231,6 +274,45 @@ async fn notices_of_two_namespaces_have_two_copies() {
     for (name, text) in [("notice-a-b.c", "a-b"), ("notice-a.b-c", "a")] {
         assert_eq!(copies.get(name).await.unwrap().data.unwrap()["text"], text);
     }
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// Nor is one whose kubeconfig cannot be used yet: the volume of its certificate may be filled after the program has started.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_notice_waits_for_a_cluster_that_cannot_be_used_yet() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let (folder, volume) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let certificate = volume.path().join("ca.crt");
+    let kubeconfig = format!(
+        "clusters: [{{name: c, cluster: {{server: 'https://east', certificate-authority: '{}'}}}}]\n\
+         users: [{{name: u, user: {{token: t}}}}]\n\
+         contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\ncurrent-context: x\n",
+        certificate.display()
+    );
+    fs::write(folder.path().join("east.yaml"), kubeconfig).unwrap();
+    let fill =
+        || fs::write(&certificate, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+    fill();
+    let (notices, stop, running) = start_with(&servers, Clusters::directory(folder.path())).await;
+    let hello = Notice::new("hello", NoticeSpec { clusters: [].into(), text: "hi".into() });
+    notices.create(&PostParams::default(), &hello).await.unwrap();
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(text(&servers, "east").await.as_deref(), Some("hi"));
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+
+    fs::remove_file(&certificate).unwrap();
+    notices.delete("hello", &DeleteParams::default()).await.unwrap();
+    let (_, stop, running) = start_with(&servers, Clusters::directory(folder.path())).await;
+    sleep(Duration::from_secs(60)).await;
+    assert!(notices.get_opt("hello").await.unwrap().is_some(), "its ConfigMap may be in east");
+    fill();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(
+        (text(&servers, "east").await, notices.get_opt("hello").await.unwrap().is_none()),
+        (None, true)
+    );
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 }

@@ -27,6 +27,12 @@ pub(super) fn names(scaffold: &Scaffold<'_>) -> Result<Project> {
         cargo("check --quiet --tests").run()?;
         last = Some(project);
     }
+    println!("--- new NAME --clusters secrets");
+    let options = format!("--clusters secrets --path {}", scaffold.cx.root.display());
+    let many = scaffold.create("many-pages", &options)?;
+    let cargo = |args: &str| scaffold.command(&many.folder, "cargo").args(args.split(' '));
+    cargo("fmt --check").run()?;
+    cargo("test --quiet").run()?;
     let project = last.context("there are names")?;
     scaffold.command(&project.folder, "cargo").args(["test", "--quiet"]).run()?;
     Ok(project)

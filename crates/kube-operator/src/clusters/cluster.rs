@@ -2,8 +2,8 @@
 
 use super::name::ClusterName;
 use kube_client::Client;
-use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt, ops::Deref, sync::Arc};
+use tokio::sync::watch;
 
 /// A cluster of the fleet, for the controllers that run on it. Clones are the same.
 #[derive(Clone)]
@@ -12,12 +12,14 @@ pub struct Cluster(Arc<Shared>);
 struct Shared {
     name: ClusterName,
     client: Client,
-    labels: Mutex<Arc<BTreeMap<String, String>>>,
+    labels: watch::Sender<Labels>,
 }
 
+type Labels = Arc<BTreeMap<String, String>>;
+
 impl Cluster {
-    pub(super) fn new(name: ClusterName, client: Client, labels: BTreeMap<String, String>) -> Self {
-        Self(Arc::new(Shared { name, client, labels: Mutex::new(Arc::new(labels)) }))
+    pub(crate) fn new(name: ClusterName, client: Client, labels: BTreeMap<String, String>) -> Self {
+        Self(Arc::new(Shared { name, client, labels: watch::Sender::new(Arc::new(labels)) }))
     }
 
     /// Its name.
@@ -35,7 +37,7 @@ impl Cluster {
     /// Its labels, as they were announced last.
     #[must_use]
     pub fn labels(&self) -> Arc<BTreeMap<String, String>> {
-        Arc::clone(&self.0.labels.lock())
+        Arc::clone(&self.0.labels.borrow())
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
@@ -43,7 +45,18 @@ impl Cluster {
     }
 
     pub(super) fn set_labels(&self, labels: BTreeMap<String, String>) {
-        *self.0.labels.lock() = Arc::new(labels);
+        self.0.labels.send_if_modified(|present| {
+            let is_change = **present != labels;
+            if is_change {
+                *present = Arc::new(labels);
+            }
+            is_change
+        });
+    }
+
+    /// Its labels now and whenever they change.
+    pub(crate) fn watch_labels(&self) -> watch::Receiver<Labels> {
+        self.0.labels.subscribe()
     }
 }
 

@@ -4,6 +4,7 @@ use super::{error::ClusterError, name::ClusterName};
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube_client::Config;
 use kube_core::{Selector, SelectorExt};
+use kube_runtime::watcher::WatchMonitor;
 use std::{collections::BTreeMap, fmt};
 
 /// A cluster as a provider announces it.
@@ -75,6 +76,8 @@ pub struct Clusters {
     source: String,
     /// The collections of the hub that it watches.
     paths: Vec<String>,
+    /// What shows these watches.
+    pub(super) watches: Option<WatchMonitor>,
     pub(super) events: ClusterEvents,
 }
 
@@ -95,7 +98,7 @@ impl Clusters {
         source: impl Into<String>,
         events: impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send + 'static,
     ) -> Self {
-        Self { source: source.into(), paths: Vec::new(), events: events.boxed() }
+        Self { source: source.into(), paths: Vec::new(), watches: None, events: events.boxed() }
     }
 
     /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
@@ -116,9 +119,8 @@ impl Clusters {
         Self { events: self.events.map(move |event| event.map(&matching)).boxed(), ..self }
     }
 
-    pub(super) fn watching(mut self, path: impl Into<String>) -> Self {
-        self.paths.push(path.into());
-        self
+    pub(super) fn watching(self, path: String, watches: WatchMonitor) -> Self {
+        Self { paths: vec![path], watches: Some(watches), ..self }
     }
 
     /// What of the hub the program has to be allowed to list and watch.

@@ -85,7 +85,9 @@ impl Fleet {
     /// that is not here may be one that is not here *yet*. To be asked before what was written to clusters counts as gone, say where the
     /// last finalizer of an object is taken off. [`changes`](Self::changes) has an item when it becomes true.
     ///
-    /// `false` for as long as a provider cannot be read; a cluster that cannot be used, and so is not announced, is not waited for.
+    /// `false` for as long as a provider cannot be read. A cluster that is there and cannot be used yet, such as a Secret without a
+    /// kubeconfig or a file that names another one that is not there, is waited for, for at most 5 minutes: then an error in the log names
+    /// it.
     #[must_use]
     pub fn providers_have_synced(&self) -> bool {
         self.0.unsynced.load(Ordering::Acquire) == 0

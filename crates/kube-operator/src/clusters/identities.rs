@@ -28,7 +28,7 @@ impl Identities {
     /// The cluster of this name has answered, with its uid if that may be read. Returns whether it may be another one than before.
     ///
     /// # Errors
-    /// As [`claim`](Self::claim).
+    /// As [`claim`](Self::claim): what the name had stays.
     pub(super) fn answered(&mut self, name: &ClusterName, uid: Option<String>) -> Result<bool, ClusterError> {
         let before = self.uid_of(name);
         match uid {
@@ -46,16 +46,16 @@ impl Identities {
     /// The cluster of this name has said who it is.
     ///
     /// # Errors
-    /// It is the hub, or has another name. Then this name has no cluster.
+    /// It is the hub, or has another name: this name does not have it, but keeps what it had.
     pub(super) fn claim(&mut self, name: &ClusterName, uid: String) -> Result<(), ClusterError> {
-        self.forget(name);
         if self.hub.as_ref() == Some(&uid) {
             return Err(ClusterError::Hub(name.clone()));
         }
-        if let Some(holder) = self.names.get(&uid).cloned() {
+        if let Some(holder) = self.names.get(&uid).filter(|holder| *holder != name).cloned() {
             self.twins.insert(name.clone(), uid);
             return Err(ClusterError::Twin { name: name.clone(), holder });
         }
+        self.forget(name);
         self.uids.insert(name.clone(), uid.clone());
         self.names.insert(uid, name.clone());
         Ok(())
@@ -73,7 +73,8 @@ impl Identities {
         std::mem::take(&mut self.freed)
     }
 
-    fn release(&mut self, name: &ClusterName) {
+    /// The name has no cluster any more. It may wait for one.
+    pub(super) fn release(&mut self, name: &ClusterName) {
         let Some(uid) = self.uids.remove(name) else { return };
         self.names.remove(&uid);
         let freed = &mut self.freed;
@@ -106,10 +107,16 @@ mod tests {
         assert!(refused.starts_with("cluster b is the same as cluster a, by the uid"), "{refused}");
         claim(&mut identities, "c", "1").unwrap_err();
         claim(&mut identities, "d", "2").unwrap();
+        claim(&mut identities, "d", "1").unwrap_err();
+        assert_eq!(
+            identities.uid_of(&name("d")).as_deref(),
+            Some("2"),
+            "an address that it may not use takes nothing away"
+        );
         assert!(identities.take_freed().is_empty());
         identities.forget(&name("c"));
         identities.forget(&name("a"));
-        assert_eq!(identities.take_freed(), [name("b")]);
+        assert_eq!(identities.take_freed(), [name("b"), name("d")]);
         claim(&mut identities, "b", "1").unwrap();
         claim(&mut identities, "a", "1").unwrap_err();
         claim(&mut identities, "b", "3").unwrap();

@@ -50,6 +50,8 @@ pub(super) enum Exchange {
     Running,
     /// Others were announced meanwhile.
     RunningAndWanted,
+    /// The announced address leads to the cluster of another name, or to the hub. It keeps the one that it has.
+    Refused,
 }
 
 impl Member {
@@ -77,24 +79,28 @@ impl Member {
     /// It was announced again.
     pub(super) fn announced(&mut self, spec: ClusterSpec, now: Instant) -> Vec<Effect> {
         let is_leaving = self.unit.is_leaving();
-        let is_elsewhere = match &self.cluster {
-            Some(cluster) if is_leaving => !cluster.client().has_server_of(&spec.config),
-            Some(cluster) => {
-                cluster.set_labels(spec.labels.clone());
-                false
-            }
-            None => false,
-        };
+        if let Some(cluster) = &self.cluster
+            && !is_leaving
+        {
+            cluster.set_labels(spec.labels.clone());
+        }
         let before = std::mem::replace(&mut self.spec, spec);
         if self.spec.config.default_namespace != before.config.default_namespace && !is_leaving {
             return self.renew("its default namespace is another one now", now);
         }
+        let is_waiting = matches!(self.exchange, Exchange::Asking | Exchange::Refused);
         match self.spec.is_reached_as(&before) {
-            true if self.exchange == Exchange::Asking && self.unit.runs() => Vec::new(),
+            true if is_waiting && self.unit.runs() => Vec::new(),
+            true if self.unit.is_replaced() => Vec::new(), // it is asked who is there
+            _ if is_leaving && self.leads_elsewhere() => self.unit.announced_elsewhere(now),
             true => self.unit.repeated(now),
-            false if is_elsewhere => self.unit.announced_elsewhere(now),
             false => self.unit.announced(now),
         }
+    }
+
+    /// Whether its client has another address than what was announced.
+    pub(super) fn leads_elsewhere(&self) -> bool {
+        self.cluster.as_ref().is_some_and(|cluster| !cluster.client().has_server_of(&self.spec.config))
     }
 
     /// A controller has ended.
@@ -136,6 +142,9 @@ impl Member {
     pub(super) fn answered(&mut self, client: Client) {
         let (name, labels) = (self.spec.name.clone(), self.spec.labels.clone());
         self.cluster.get_or_insert_with(|| Cluster::new(name, client, labels));
+        if self.exchange == Exchange::Refused {
+            self.exchange = Exchange::None;
+        }
     }
 
     /// What all its controllers show together.
@@ -150,6 +159,17 @@ impl Member {
     /// Nothing is left of its controllers.
     pub(super) fn has_stopped(&self) -> bool {
         self.running.as_ref().is_none_or(|running| running.left == 0)
+    }
+
+    /// The announced address leads to the cluster of another name, or to the hub. What was announced before stays, for its removal.
+    pub(super) fn refused_elsewhere(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
+        if self.unit.runs() {
+            self.exchange = Exchange::Refused;
+            let cluster = &self.spec.name;
+            tracing::error!(%cluster, %error, "its new address is not used; it keeps the old one");
+            return Vec::new();
+        }
+        self.unit.refused(error.to_string(), now)
     }
 
     /// The cluster that it leads to is that of another name, or the hub.

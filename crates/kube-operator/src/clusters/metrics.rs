@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 const CLUSTERS: &str = "kube_operator_clusters";
 const LONGEST_FAILURE: &str = "kube_operator_clusters_longest_failure_seconds";
+const FAILING_PROVIDERS: &str = "kube_operator_cluster_providers_failing";
 
 /// How a fleet is, in numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,7 @@ impl Summary {
 pub(super) struct FleetMetrics {
     clusters: [(ClusterState, Gauge); ClusterState::ALL.len()],
     longest_failure: Gauge,
+    failing_providers: Gauge,
 }
 
 impl FleetMetrics {
@@ -43,23 +45,29 @@ impl FleetMetrics {
             LONGEST_FAILURE,
             "For how long the cluster has been unreachable, forbidden or failed that is so for longest"
         );
+        describe_gauge!(
+            FAILING_PROVIDERS,
+            "The number of providers of clusters whose watch fails, so that changes are not seen"
+        );
         let clusters = ClusterState::ALL.map(|state| (state, gauge!(CLUSTERS, "state" => state.to_string())));
-        let metrics = Self { clusters, longest_failure: gauge!(LONGEST_FAILURE) };
-        metrics.record(&Summary::default());
+        let (longest_failure, failing_providers) = (gauge!(LONGEST_FAILURE), gauge!(FAILING_PROVIDERS));
+        let metrics = Self { clusters, longest_failure, failing_providers };
+        metrics.record(&Summary::default(), 0);
         metrics
     }
 
-    pub(super) fn record(&self, summary: &Summary) {
+    pub(super) fn record(&self, summary: &Summary, failing_providers: usize) {
         for (state, gauge) in &self.clusters {
             gauge.set(summary.clusters.get(state).copied().unwrap_or_default());
         }
         self.longest_failure.set(summary.longest_failure.as_secs_f64());
+        self.failing_providers.set(failing_providers as f64);
     }
 }
 
 impl Drop for FleetMetrics {
     fn drop(&mut self) {
-        self.record(&Summary::default());
+        self.record(&Summary::default(), 0);
     }
 }
 
@@ -97,10 +105,11 @@ mod tests {
             (ClusterState::Synced, ago(1)),
             (ClusterState::Forbidden, ago(70)),
         ];
-        metrics.record(&Summary::of(states.into_iter(), now));
+        metrics.record(&Summary::of(states.into_iter(), now), 1);
         assert_eq!(
             recorded(&snapshotter),
             [
+                ("kube_operator_cluster_providers_failing ".to_owned(), 1.0),
                 ("kube_operator_clusters forbidden".to_owned(), 1.0),
                 ("kube_operator_clusters synced".to_owned(), 2.0),
                 ("kube_operator_clusters unreachable".to_owned(), 1.0),

@@ -39,11 +39,18 @@
 //! cluster stops its reconciles within [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has
 //! written to it stays there, unless [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
 //!
+//! **Some clusters only.** [`Clusters::matching`] selects clusters by labels for all controllers,
+//! [`Manager::only_on_clusters`](crate::manager::Manager::only_on_clusters) for one.
+//!
+//! **Relations across clusters.** [`ClusterTriggers`] has objects of one cluster reconciled for those of another. What owns an object of
+//! another cluster is named in a label or annotation: the garbage collector would delete what has an owner reference to it.
+//!
 //! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
-//! worker time. Half of them are for clusters that have none, so that fewer hanging clusters than that stop no other.
+//! worker time. Workers are kept for as many clusters as half of them: fewer hanging clusters than that stop no other, and one object that
+//! hangs does not stop its cluster.
 //!
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
-//! cluster has failed that fails for longest.
+//! cluster has failed that fails for longest, `kube_operator_cluster_providers_failing` how many providers cannot be read.
 //!
 //! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
 //! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
@@ -51,7 +58,8 @@
 
 // In the order in which data passes:
 // - `name`, `event`, `error`: what `providers` emit, and `sources` read. `claims`: whose a name is. `identities`: whose a cluster is.
-// - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it.
+// - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it,
+//   `triggers`: what they have reconciled elsewhere.
 // - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show
 //   all.
 
@@ -71,6 +79,7 @@ mod sources;
 mod status;
 mod supervisor;
 mod tasks;
+mod triggers;
 mod unit;
 mod work;
 
@@ -82,9 +91,10 @@ pub use name::{ClusterName, InvalidClusterName};
 pub use options::ClusterOptions;
 pub use providers::SecretClusters;
 pub use status::{ClusterNotReady, ClusterState, ClusterStatus};
+pub use triggers::ClusterTriggers;
 
 pub(crate) use options::LONGEST;
 pub(crate) use supervisor::{FleetRun, supervise};
-pub(crate) use tasks::fault_of_class;
+pub(crate) use tasks::{fails, fault_of_class};
 pub(crate) use unit::{Fault, Look};
-pub(crate) use work::{CleanUp, MakeWork, Work};
+pub(crate) use work::{CleanUp, CleanedUp, MakeWork, Work, WorkResult};

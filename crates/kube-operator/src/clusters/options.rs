@@ -38,15 +38,15 @@ impl ClusterOptions {
     }
 
     /// How many clusters connect and list for the first time at once. Clusters that failed before get at most half of these places. One
-    /// whose first lists take more than 30 s goes on without a place. Default: 20.
+    /// that does not answer for 2 s has none until it does, and one whose first lists take more than 30 s goes on without. Default: 20.
     pub fn start_concurrency(self, clusters: usize) -> Self {
         Self { start_concurrency: clusters, ..self }
     }
 
     /// How many reconciles run at once on all clusters together; 0 means no limit. Default: 64.
     ///
-    /// A cluster gets a second one only while more than half of them are free, so that clusters in which every request hangs leave some to
-    /// the others: by default, fewer than 32 of them do.
+    /// A cluster gets a second one only while enough are free for as many clusters as half of them, and so clusters in which every request
+    /// hangs leave some to the others: by default, fewer than 32 of them do. Eight busy clusters have 40 together, 24 or more have 56.
     pub fn concurrency(self, reconciles: u16) -> Self {
         Self { concurrency: reconciles, ..self }
     }

@@ -5,12 +5,14 @@ use super::{
     error::ClusterError,
     event::{ClusterEvent, ClusterEvents, Clusters},
     fleet::Fleet,
+    tasks::fails,
 };
 use futures::{
     StreamExt,
     stream::{self, BoxStream, SelectAll, select_all},
 };
 use kube_core::panic::panic_message;
+use kube_runtime::watcher::WatchMonitor;
 use std::{collections::BTreeSet, panic::AssertUnwindSafe};
 
 /// All providers.
@@ -21,6 +23,10 @@ pub(super) struct Sources {
     claims: Claims,
     /// Those that have not announced yet what they have.
     unsynced: BTreeSet<usize>,
+    /// What shows the watches of those that have some.
+    watches: Vec<Option<WatchMonitor>>,
+    /// Those whose watches fail.
+    failing: BTreeSet<usize>,
     fleet: Fleet,
 }
 
@@ -31,12 +37,14 @@ impl Sources {
     /// Tells the fleet of each provider that has announced what it has: when it says so, or ends otherwise than by a panic.
     pub(super) fn new(providers: Vec<Clusters>, fleet: Fleet) -> Self {
         let names: Vec<String> = providers.iter().map(|provider| provider.source().to_owned()).collect();
+        let watches = providers.iter().map(|provider| provider.watches.clone()).collect();
         let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
             let end = stream::once(async { Ok(ClusterEvent::InitDone) });
             guarded(events.chain(end).boxed()).map(move |event| (source, event)).boxed()
         };
         let events = select_all(providers.into_iter().enumerate().map(numbered));
-        Self { events, unsynced: (0..names.len()).collect(), names, claims: Claims::default(), fleet }
+        let (unsynced, claims) = ((0..names.len()).collect(), Claims::default());
+        Self { events, names, claims, unsynced, watches, failing: BTreeSet::new(), fleet }
     }
 
     /// Whether nothing comes any more.
@@ -60,10 +68,37 @@ impl Sources {
             })
         });
         changes.unwrap_or_else(|error| {
-            tracing::error!(provider = self.names[source], %error, "a cluster cannot be used; all others are not affected");
+            let provider = &self.names[source];
+            if !is_outage(&error) {
+                tracing::error!(provider, %error, "a cluster cannot be used; all others are not affected");
+            } else if self.failing.insert(source) {
+                tracing::warn!(
+                    provider,
+                    %error,
+                    "the clusters of a provider cannot be read now; those that it has announced stay, and it is tried again"
+                );
+            }
             Vec::new()
         })
     }
+
+    /// How many providers have watches that fail now. Says which do not any more.
+    pub(super) fn count_failing(&mut self) -> usize {
+        let (watches, names) = (&self.watches, &self.names);
+        self.failing.retain(|source| {
+            let fail = watches[*source].as_ref().is_some_and(|watch| watch.snapshot().iter().any(fails));
+            if !fail {
+                tracing::info!(provider = names[*source], "the clusters of a provider can be read again");
+            }
+            fail
+        });
+        self.failing.len()
+    }
+}
+
+/// Whether a watch fails, which says so at each attempt, rather than single objects.
+fn is_outage(error: &ClusterError) -> bool {
+    matches!(error, ClusterError::Watch(error) if error.undecodable_names().next().is_none())
 }
 
 fn guarded(events: ClusterEvents) -> ClusterEvents {

@@ -16,7 +16,7 @@ use super::{
     sources::Sources,
     tasks::{Identified, ask, clean_up_old, connect, exchange, identify},
     unit::{Effect, Fault, Unit},
-    work::{CleanUp, MakeWork},
+    work::{CleanUp, CleanedUp, MakeWork},
 };
 use futures::FutureExt;
 use kube_client::Client;
@@ -88,7 +88,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
             changes = sources.next(), if !sources.is_empty() => {
                 changes.into_iter().for_each(|change| supervisor.change(change));
             }
-            _ = tick.tick() => supervisor.look(),
+            _ = tick.tick() => supervisor.look(sources.count_failing()),
         }
         supervisor.retry_freed();
         supervisor.fill_places();
@@ -127,7 +127,7 @@ enum Report {
     /// Who is at the address that was announced for a running cluster.
     Asked {
         attempt: u64,
-        result: Result<Identified, Fault>,
+        uid: Option<String>,
     },
     Exchanged {
         cluster: Cluster,
@@ -137,7 +137,7 @@ enum Report {
     Ended(Result<(), String>),
     CleanedUp {
         cluster: Cluster,
-        result: Result<(), String>,
+        result: Result<CleanedUp, String>,
     },
 }
 
@@ -204,7 +204,7 @@ impl Supervisor {
     }
 
     /// Looks at all clusters: O(number of watches).
-    fn look(&mut self) {
+    fn look(&mut self, failing_providers: usize) {
         let now = Instant::now();
         let names: Vec<ClusterName> = self.members.keys().cloned().collect();
         for name in names {
@@ -215,7 +215,8 @@ impl Supervisor {
             self.perform(&name, effects);
         }
         let states = self.members.values().map(|member| member.unit.state());
-        self.metrics.record(&Summary::of(states.map(|(state, since, _)| (state, since)), now));
+        let summary = Summary::of(states.map(|(state, since, _)| (state, since)), now);
+        self.metrics.record(&summary, failing_providers);
     }
 
     fn hub_is(&mut self, uid: Option<String>) {
@@ -251,7 +252,13 @@ impl Supervisor {
             Report::Connected { result: Ok((client, uid)), .. } => {
                 let uid = uid.filter(|_| !member.spec.is_part);
                 match (self.identities.answered(name, uid), &member.cluster) {
-                    (Err(error), _) => member.refused(&error, now),
+                    (Err(error), Some(_)) if member.leads_elsewhere() => {
+                        member.refused_elsewhere(&error, now)
+                    }
+                    (Err(error), _) => {
+                        self.identities.release(name);
+                        member.refused(&error, now)
+                    }
                     (Ok(_), Some(cluster)) => {
                         let (name, attempt, present) = (name.clone(), member.attempt, cluster.client());
                         let adopting = exchange(present, member.spec.config.clone());
@@ -275,9 +282,10 @@ impl Supervisor {
                 member.answered(client);
                 member.unit.connected(Ok(()), now)
             }
-            Report::Asked { result, .. } => return self.asked(name, result),
+            Report::Asked { uid, .. } => return self.asked(name, uid),
             Report::Exchanged { result, .. } => member.exchanged(result, now),
             Report::CleanedUp { cluster, .. } if !member.is_of(&cluster) => return,
+            Report::CleanedUp { result: Ok(CleanedUp::Withdrawn), .. } => member.unit.clean_up_withdrawn(now),
             Report::CleanedUp { result, .. } => {
                 if let Err(error) = result {
                     tracing::error!(cluster = %name, error, "the program did not clean up on a cluster that was removed");
@@ -290,28 +298,22 @@ impl Supervisor {
     }
 
     /// The address of a running cluster is exchanged once it is known whose it is: controllers must not work for two names, or on the hub.
-    fn asked(&mut self, name: &ClusterName, result: Result<Identified, Fault>) {
+    fn asked(&mut self, name: &ClusterName, uid: Option<String>) {
         let Some(member) = self.members.get_mut(name) else { return };
         member.exchange = Exchange::None;
         if !member.unit.runs() {
             return;
         }
-        let effects = match result {
-            Err(fault) => {
-                let error = fault.reason();
-                tracing::error!(cluster = %name, error, "the announced configuration cannot be used; it keeps the one that it has");
-                Vec::new()
+        match self.identities.answered(name, uid.filter(|_| !member.spec.is_part)) {
+            Err(error) => {
+                let effects = member.refused_elsewhere(&error, Instant::now());
+                self.perform(name, effects);
             }
-            Ok((_, uid)) => match self.identities.answered(name, uid.filter(|_| !member.spec.is_part)) {
-                Err(error) => member.refused(&error, Instant::now()),
-                Ok(is_another) => {
-                    member.has_moved = is_another;
-                    self.commit(name);
-                    return;
-                }
-            },
-        };
-        self.perform(name, effects);
+            Ok(is_another) => {
+                member.has_moved = is_another;
+                self.commit(name);
+            }
+        }
     }
 
     /// Performs the effects of a unit, and those to which they lead at once.
@@ -331,7 +333,7 @@ impl Supervisor {
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         match effect {
             Effect::AskPlace(attempt) => self.places.ask(name.clone(), attempt),
-            Effect::LeavePlace => self.places.leave(name),
+            Effect::LeavePlace | Effect::LendPlace => self.places.leave(name),
             Effect::Connect => {
                 self.attempts += 1;
                 member.attempt = self.attempts;
@@ -397,8 +399,9 @@ impl Supervisor {
         let withdrawn = CancellationToken::new();
         let mut cleaning_up = clean_up(cluster.clone(), withdrawn.clone());
         if member.unit.is_replaced() {
-            let successor = connect(name.clone(), member.spec.config.clone(), self.options.clone());
-            cleaning_up = clean_up_old(self.identities.uid_of(name), successor, cleaning_up).boxed();
+            let successor = ask(name.clone(), member.spec.config.clone(), self.options.clone());
+            let uid = self.identities.uid_of(name);
+            cleaning_up = clean_up_old(uid, successor, withdrawn.clone(), cleaning_up).boxed();
         }
         let (name, cluster) = (name.clone(), cluster.clone());
         let cleaning_up = async move { (name, Report::CleanedUp { cluster, result: cleaning_up.await }) };
@@ -422,7 +425,7 @@ impl Supervisor {
         (member.attempt, member.exchange) = (self.attempts, Exchange::Asking);
         let (name, attempt) = (name.clone(), self.attempts);
         let asking = ask(name.clone(), member.spec.config.clone(), self.options.clone());
-        let asking = async move { (name, Report::Asked { attempt, result: asking.await }) };
+        let asking = async move { (name, Report::Asked { attempt, uid: asking.await.1 }) };
         member.connecting = Some(TaskHandle(self.tasks.spawn(asking)));
     }
 

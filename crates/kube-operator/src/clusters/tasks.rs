@@ -5,6 +5,7 @@ use super::{
     name::ClusterName,
     options::ClusterOptions,
     unit::{FIRST_WAIT, Fault, LONGEST_WAIT},
+    work::CleanedUp,
 };
 use futures::FutureExt;
 use kube_client::{
@@ -12,8 +13,10 @@ use kube_client::{
     error::{ErrorChain, ErrorClass},
 };
 use kube_core::panic::panic_message;
+use kube_runtime::controller::WatchSnapshot;
 use std::{panic::AssertUnwindSafe, time::Duration};
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// How long a cluster may take to say who it is.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,26 +47,27 @@ pub(super) async fn connect(
     }
 }
 
-/// As [`connect`], again and again until the cluster answers.
-///
-/// # Errors
-/// The configuration cannot be used.
-pub(super) async fn ask(
-    name: ClusterName,
-    config: Config,
-    options: ClusterOptions,
-) -> Result<Identified, Fault> {
+/// As [`connect`], again and again until the cluster answers: what its configuration needs may come later, too, such as a file.
+pub(super) async fn ask(name: ClusterName, config: Config, options: ClusterOptions) -> Identified {
     let mut wait = FIRST_WAIT;
     loop {
-        match connect(name.clone(), config.clone(), options.clone()).await {
-            Err(Fault::Unreachable(why) | Fault::Forbidden(why)) if wait == FIRST_WAIT => {
-                tracing::warn!(cluster = %name, why, "its new address does not say which cluster it is; it keeps the old one until then");
-            }
-            Err(Fault::Unreachable(_) | Fault::Forbidden(_)) => {}
-            result => return result,
+        let fault = match connect(name.clone(), config.clone(), options.clone()).await {
+            Ok(identified) => return identified,
+            Err(fault) => fault,
+        };
+        if wait == FIRST_WAIT {
+            let why = fault.reason();
+            tracing::warn!(
+                cluster = %name,
+                why,
+                "its new address does not say which cluster it is, and is asked until it does; it keeps the old one until then"
+            );
         }
         sleep(wait).await;
-        wait = (wait * 2).min(LONGEST_WAIT);
+        wait = match fault {
+            Fault::Failed(_) => LONGEST_WAIT,
+            _ => (wait * 2).min(LONGEST_WAIT),
+        };
     }
 }
 
@@ -75,25 +79,28 @@ pub(super) async fn exchange(client: Client, config: Config) -> Result<(), Strin
     client.update_credentials(config).await.map(drop).map_err(|error| ErrorChain(&error).to_string())
 }
 
-/// Cleans up on a cluster whose name has another address now, unless that leads to the same cluster.
+/// Cleans up on a cluster whose name has another address now, unless that leads to the same cluster. `successor`: who is there, which may
+/// take as long as a cluster takes to be made.
 ///
 /// # Errors
-/// It is not known whether it does, or cleaning up failed.
+/// It is not known whether it is the same, or cleaning up failed.
 pub(super) async fn clean_up_old(
     uid: Option<String>,
-    successor: impl Future<Output = Result<Identified, Fault>>,
-    cleaning_up: impl Future<Output = Result<(), String>>,
-) -> Result<(), String> {
-    let unknown = |why: &str| {
-        Err(format!(
-            "its name has another address now, and whether that is another cluster is not known: {why}"
-        ))
+    successor: impl Future<Output = Identified>,
+    withdrawn: CancellationToken,
+    cleaning_up: impl Future<Output = Result<CleanedUp, String>>,
+) -> Result<CleanedUp, String> {
+    let Some((_, new)) = withdrawn.run_until_cancelled(successor).await else {
+        return Ok(CleanedUp::Withdrawn);
     };
-    match (uid, successor.await) {
-        (_, Err(fault)) => unknown(fault.reason()),
-        (Some(uid), Ok((_, Some(new)))) if uid == new => Ok(()),
-        (Some(_), Ok((_, Some(_)))) => cleaning_up.await,
-        _ => unknown("the namespace kube-system may not be read"),
+    match (uid, new) {
+        (Some(uid), Some(new)) if uid == new => Ok(CleanedUp::Done),
+        (Some(_), Some(_)) => cleaning_up.await,
+        _ => Err(
+            "its name has another address now, and whether that is another cluster is not known: the namespace kube-system may not be \
+             read, or is no sign, because the cluster is a namespace"
+                .to_owned(),
+        ),
     }
 }
 
@@ -128,6 +135,11 @@ pub(crate) fn fault_of_class(class: &ErrorClass, text: String) -> Option<Fault> 
         | ErrorClass::IdleTimeout => Some(Fault::Unreachable(text)),
         _ => None,
     }
+}
+
+/// Whether the last thing that a watch has seen is an error.
+pub(crate) fn fails(watch: &WatchSnapshot) -> bool {
+    watch.last_error_age.is_some_and(|error| watch.last_event_age.is_none_or(|event| error < event))
 }
 
 /// A cluster that does not say who it is.

@@ -4,6 +4,8 @@ use super::{places::Attempt, status::ClusterState};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// How long a cluster that does not answer may keep a place from others.
+const FIRST_ANSWER: Duration = Duration::from_secs(2);
 /// How long the first lists may keep a place from others.
 const FIRST_LISTS: Duration = Duration::from_secs(30);
 /// How long a watch may fail before the cluster counts as unreachable: servers restart.
@@ -19,6 +21,8 @@ pub(super) enum Effect {
     AskPlace(Attempt),
     /// The place, or the wish for one, is over.
     LeavePlace,
+    /// So is the place, while the attempt to connect goes on.
+    LendPlace,
     /// Connect with the announced configuration, and ask the cluster who it is.
     Connect,
     /// Run the controllers.
@@ -31,7 +35,7 @@ pub(super) enum Effect {
     Abort,
     /// The cluster was removed and nothing runs on it: let the program clean up there.
     CleanUp,
-    /// It was announced again: what has not begun to clean up does not begin.
+    /// It was announced again, or removed: what has not begun to clean up does not begin, and says so.
     WithdrawCleanUp,
     /// The cluster has left: forget all of it.
     Forget,
@@ -72,8 +76,12 @@ pub(super) struct Unit {
 enum Phase {
     /// For a place.
     Waiting,
-    /// It has a place.
-    Connecting,
+    /// `place_until`: it has a place until it answers, or until then.
+    Connecting {
+        place_until: Option<Instant>,
+    },
+    /// For a place, with an answer: the one that it had is that of another.
+    Answered,
     BackingOff {
         until: Instant,
     },
@@ -89,9 +97,9 @@ enum Phase {
         until: Instant,
         then: Then,
     },
-    /// The program cleans up on a cluster that was removed. `again`: it was announced meanwhile.
+    /// The program cleans up on a cluster that was removed. `then`: what follows.
     CleaningUp {
-        again: bool,
+        then: Afterwards,
     },
     Left,
 }
@@ -109,6 +117,16 @@ enum Then {
     Stick,
 }
 
+/// What follows when the program has cleaned up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Afterwards {
+    Leave,
+    /// It was announced again: what has not begun does not begin.
+    StartAnew,
+    /// So it was, at another address: only if that is another cluster, there is something to clean up.
+    Replace,
+}
+
 impl Unit {
     /// A cluster that was announced now. Its first effect is [`Effect::AskPlace`].
     pub(super) fn new(grace_period: Duration, now: Instant) -> (Self, Vec<Effect>) {
@@ -124,7 +142,11 @@ impl Unit {
         let effects = match self.phase {
             Phase::Waiting => vec![],
             // The response to the first attempt does not count any more.
-            Phase::Connecting => vec![Effect::Connect],
+            Phase::Connecting { .. } => vec![Effect::Connect],
+            Phase::Answered => {
+                self.phase = Phase::Waiting;
+                vec![]
+            }
             Phase::BackingOff { .. } | Phase::Stuck => {
                 self.phase = Phase::Waiting;
                 vec![Effect::AskPlace(Attempt::Again)]
@@ -139,10 +161,7 @@ impl Unit {
                 self.phase = Phase::Stopping { until, then };
                 vec![]
             }
-            Phase::CleaningUp { .. } => {
-                self.phase = Phase::CleaningUp { again: true };
-                vec![Effect::WithdrawCleanUp]
-            }
+            Phase::CleaningUp { .. } => self.withdraw(Afterwards::StartAnew),
             Phase::Left => vec![],
         };
         self.settle(now);
@@ -152,19 +171,21 @@ impl Unit {
     /// It was announced again as before: an attempt that runs goes on, and the next one is not earlier.
     pub(super) fn repeated(&mut self, now: Instant) -> Vec<Effect> {
         match self.phase {
-            Phase::Waiting | Phase::Connecting | Phase::BackingOff { .. } | Phase::Stuck => vec![],
+            Phase::Waiting | Phase::Connecting { .. } | Phase::Answered => vec![],
+            Phase::BackingOff { .. } | Phase::Stuck => vec![],
             Phase::Stopping { then: Then::Retry | Then::Stick, .. } => vec![],
             _ => self.announced(now),
         }
     }
 
-    /// It was announced again, at another address. If it leaves, what it was has to be cleaned up before.
+    /// It was announced at another address than its client has. If it leaves, what it was has to be cleaned up before.
     pub(super) fn announced_elsewhere(&mut self, now: Instant) -> Vec<Effect> {
         match &mut self.phase {
             Phase::Stopping { then: then @ (Then::Leave | Then::StartAnew), .. } => {
                 *then = Then::CleanUpAndStartAnew;
                 vec![]
             }
+            Phase::CleaningUp { .. } => self.withdraw(Afterwards::Replace),
             _ => self.announced(now),
         }
     }
@@ -172,31 +193,40 @@ impl Unit {
     /// The cluster that another name had is free, in case this one was refused for it. One that leaves goes on leaving.
     pub(super) fn freed(&mut self, now: Instant) -> Vec<Effect> {
         match self.phase {
-            Phase::Stuck | Phase::Stopping { then: Then::Stick, .. } => self.announced(now),
+            Phase::Stuck | Phase::Running { .. } | Phase::Stopping { then: Then::Stick, .. } => {
+                self.announced(now)
+            }
             _ => vec![],
         }
     }
 
     /// It has the place that it asked for.
     pub(super) fn placed(&mut self, now: Instant) -> Vec<Effect> {
-        if self.phase != Phase::Waiting {
-            return vec![Effect::LeavePlace];
-        }
-        self.phase = Phase::Connecting;
+        let effects = match self.phase {
+            Phase::Waiting => {
+                self.phase = Phase::Connecting { place_until: Some(now + FIRST_ANSWER) };
+                vec![Effect::Connect]
+            }
+            Phase::Answered => self.start(now),
+            _ => return vec![Effect::LeavePlace],
+        };
         self.settle(now);
-        vec![Effect::Connect]
+        effects
     }
 
     /// The result of the last [`Effect::Connect`].
     pub(super) fn connected(&mut self, result: Result<(), Fault>, now: Instant) -> Vec<Effect> {
-        if self.phase != Phase::Connecting {
-            return vec![];
-        }
+        let Phase::Connecting { place_until } = self.phase else { return vec![] };
         let effects = match result {
             Ok(()) => {
                 self.fault = None;
-                self.phase = Phase::Running { place_until: Some(now + FIRST_LISTS), synced: false };
-                vec![Effect::Start]
+                match place_until {
+                    Some(_) => self.start(now),
+                    None => {
+                        self.phase = Phase::Answered;
+                        vec![Effect::AskPlace(Attempt::First)]
+                    }
+                }
             }
             Err(fault) => {
                 let wait = match &fault {
@@ -205,7 +235,7 @@ impl Unit {
                 };
                 self.phase = Phase::BackingOff { until: now + wait };
                 self.note(Some(fault), now);
-                vec![Effect::LeavePlace]
+                place_until.map(|_| Effect::LeavePlace).into_iter().collect()
             }
         };
         self.settle(now);
@@ -241,13 +271,15 @@ impl Unit {
 
     /// It cannot work as it is, until it is announced in another way.
     pub(super) fn refused(&mut self, why: String, now: Instant) -> Vec<Effect> {
-        if self.phase != Phase::Connecting {
-            return self.stop_for(Fault::Failed(why), Then::Stick, now);
-        }
+        let leaves_place = match self.phase {
+            Phase::Connecting { place_until } => place_until.is_some(),
+            Phase::Answered => true,
+            _ => return self.stop_for(Fault::Failed(why), Then::Stick, now),
+        };
         self.phase = Phase::Stuck;
         self.note(Some(Fault::Failed(why)), now);
         self.settle(now);
-        vec![Effect::LeavePlace]
+        leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
     }
 
     /// From now on, what stops has so much time at most.
@@ -261,16 +293,17 @@ impl Unit {
     /// It was removed.
     pub(super) fn removed(&mut self, now: Instant) -> Vec<Effect> {
         let effects = match self.phase {
-            Phase::Waiting | Phase::Connecting => {
-                self.phase = Phase::CleaningUp { again: false };
+            Phase::Waiting | Phase::Answered | Phase::Connecting { place_until: Some(_) } => {
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![Effect::LeavePlace, Effect::CleanUp]
             }
-            Phase::BackingOff { .. } | Phase::Stuck => {
-                self.phase = Phase::CleaningUp { again: false };
+            Phase::Connecting { place_until: None } | Phase::BackingOff { .. } | Phase::Stuck => {
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![Effect::CleanUp]
             }
+            Phase::CleaningUp { then: Afterwards::Replace } => self.withdraw(Afterwards::Leave),
             Phase::CleaningUp { .. } => {
-                self.phase = Phase::CleaningUp { again: false };
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![]
             }
             Phase::Running { place_until, .. } => {
@@ -293,11 +326,11 @@ impl Unit {
         let Phase::Stopping { then, .. } = self.phase else { return vec![] };
         let effects = match then {
             Then::Leave => {
-                self.phase = Phase::CleaningUp { again: false };
+                self.phase = Phase::CleaningUp { then: Afterwards::Leave };
                 vec![Effect::CleanUp]
             }
             Then::CleanUpAndStartAnew => {
-                self.phase = Phase::CleaningUp { again: true };
+                self.phase = Phase::CleaningUp { then: Afterwards::Replace };
                 vec![Effect::CleanUp]
             }
             Then::StartAnew => self.start_anew(),
@@ -316,25 +349,31 @@ impl Unit {
 
     /// The program has cleaned up, or does not.
     pub(super) fn cleaned_up(&mut self, now: Instant) -> Vec<Effect> {
-        let Phase::CleaningUp { again } = self.phase else { return vec![] };
-        let effects = if again {
-            self.start_anew()
-        } else {
+        let Phase::CleaningUp { then } = self.phase else { return vec![] };
+        let effects = if then == Afterwards::Leave {
             self.phase = Phase::Left;
             vec![Effect::Forget]
+        } else {
+            self.start_anew()
         };
         self.settle(now);
         effects
+    }
+
+    /// The program has not begun to clean up, because that was withdrawn. What was announced or removed since then decides.
+    pub(super) fn clean_up_withdrawn(&mut self, now: Instant) -> Vec<Effect> {
+        match self.phase {
+            Phase::CleaningUp { then: Afterwards::Leave | Afterwards::Replace } => vec![Effect::CleanUp],
+            _ => self.cleaned_up(now),
+        }
     }
 
     /// When to call [`timer`](Self::timer).
     pub(super) fn next_timer(&self) -> Option<Instant> {
         match self.phase {
             Phase::BackingOff { until } | Phase::Stopping { until, .. } => Some(until),
-            Phase::Running { place_until, .. } => place_until,
-            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
-                None
-            }
+            Phase::Connecting { place_until } | Phase::Running { place_until, .. } => place_until,
+            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => None,
         }
     }
 
@@ -348,6 +387,10 @@ impl Unit {
                 self.phase = Phase::Waiting;
                 vec![Effect::AskPlace(Attempt::Again)]
             }
+            Phase::Connecting { place_until } => {
+                *place_until = None;
+                vec![Effect::LendPlace]
+            }
             Phase::Running { place_until, .. } => {
                 *place_until = None;
                 vec![Effect::LeavePlace]
@@ -356,7 +399,7 @@ impl Unit {
                 *until = now + self.grace_period; // what blocks its thread cannot be aborted
                 vec![Effect::Abort]
             }
-            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
+            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
                 vec![]
             }
         }
@@ -379,9 +422,9 @@ impl Unit {
         self.shown.0 == ClusterState::Leaving
     }
 
-    /// Whether it starts anew after the program has cleaned up.
+    /// Whether its name has another address, and it is to be cleaned up on unless that leads to it, too.
     pub(super) fn is_replaced(&self) -> bool {
-        self.phase == Phase::CleaningUp { again: true }
+        self.phase == Phase::CleaningUp { then: Afterwards::Replace }
     }
 
     /// Whether its controllers run.
@@ -396,6 +439,18 @@ impl Unit {
         self.settle(now);
         let leaves_place = place_until.map(|_| Effect::LeavePlace);
         leaves_place.into_iter().chain([Effect::Stop]).collect()
+    }
+
+    /// What has not begun to clean up does not begin.
+    fn withdraw(&mut self, then: Afterwards) -> Vec<Effect> {
+        self.phase = Phase::CleaningUp { then };
+        vec![Effect::WithdrawCleanUp]
+    }
+
+    /// It has answered, and has a place.
+    fn start(&mut self, now: Instant) -> Vec<Effect> {
+        self.phase = Phase::Running { place_until: Some(now + FIRST_LISTS), synced: false };
+        vec![Effect::Start]
     }
 
     /// It comes back after its end.

@@ -67,6 +67,40 @@ async fn first_lists_that_take_long_or_fail_leave_the_place_to_others() {
     assert_eq!(failing.looked_at(look(false, Some(unreachable("reset"))), now()), [Effect::LeavePlace]);
 }
 
+/// Clusters that are away at the start would delay all others by a time-out each.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_answer_soon_lends_its_place_and_asks_for_another_one_once_it_does() {
+    let lent = async || {
+        let (mut unit, _) = Unit::new(GRACE, now());
+        unit.placed(now());
+        assert_eq!(unit.next_timer(), Some(now() + FIRST_ANSWER));
+        advance(FIRST_ANSWER).await;
+        assert_eq!(unit.timer(now()), [Effect::LendPlace]);
+        assert_eq!(unit.next_timer(), None);
+        unit
+    };
+    let answered = async || {
+        let mut unit = lent().await;
+        assert_eq!(unit.connected(Ok(()), now()), [Effect::AskPlace(Attempt::First)]);
+        unit
+    };
+    let mut unit = answered().await;
+    assert_eq!((unit.repeated(now()), shown(&unit).0), (vec![], ClusterState::Connecting));
+    assert_eq!(unit.placed(now()), [Effect::Start]);
+    assert_eq!(unit.looked_at(look(true, None), now()), [Effect::LeavePlace]);
+
+    let mut silent = lent().await;
+    assert_eq!(silent.announced(now()), [Effect::Connect], "with the newest");
+    assert_eq!(silent.connected(Err(unreachable("timeout")), now()), [], "its place is that of another");
+    assert_eq!(lent().await.removed(now()), [Effect::CleanUp]);
+    assert_eq!(lent().await.refused("it is a twin".into(), now()), []);
+    assert_eq!(answered().await.removed(now()), [Effect::LeavePlace, Effect::CleanUp]);
+    assert_eq!(answered().await.refused("it is the hub".into(), now()), [Effect::LeavePlace]);
+    let mut changed = answered().await;
+    assert_eq!(changed.announced(now()), [], "it has asked already");
+    assert_eq!(changed.placed(now()), [Effect::Connect]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_does_not_answer_is_tried_again_ever_more_seldom() {
     let (mut unit, _) = Unit::new(GRACE, now());
@@ -121,6 +155,7 @@ async fn what_cannot_work_waits_for_another_announcement() {
         (None, (ClusterState::Failed, 1_059, Some("it is a twin")))
     );
     assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
+    assert_eq!(synced().freed(now()), [Effect::Exchange], "its new address may be free");
     let mut hub = synced();
     assert_eq!(hub.refused("it is the hub".into(), now()), [Effect::Stop]);
     assert_eq!(hub.stopped(now()), []);
@@ -179,6 +214,37 @@ async fn another_cluster_that_has_the_name_while_the_old_one_leaves_waits_for_it
     gone.removed(now());
     assert_eq!(gone.stopped(now()), [Effect::CleanUp]);
     assert_eq!(gone.cleaned_up(now()), [Effect::Forget]);
+}
+
+/// Not so if the same cluster comes back: then it is not cleaned up on.
+#[tokio::test(start_paused = true)]
+async fn a_clean_up_that_has_not_begun_when_the_name_has_another_address_asks_first_who_is_there() {
+    let leaving = || {
+        let (mut unit, _) = Unit::new(GRACE, now());
+        unit.placed(now());
+        unit.connected(Err(unreachable("refused")), now());
+        assert_eq!(unit.removed(now()), [Effect::CleanUp]);
+        unit
+    };
+    let mut unit = leaving();
+    assert_eq!(unit.announced_elsewhere(now()), [Effect::WithdrawCleanUp]);
+    assert_eq!(unit.clean_up_withdrawn(now()), [Effect::CleanUp]);
+    assert!(unit.is_replaced());
+    assert_eq!(unit.removed(now()), [Effect::WithdrawCleanUp], "nobody has to be asked any more");
+    assert_eq!((unit.clean_up_withdrawn(now()), unit.is_replaced()), (vec![Effect::CleanUp], false));
+    assert_eq!(unit.cleaned_up(now()), [Effect::Forget]);
+    let anew = [Effect::Forget, Effect::AskPlace(Attempt::First)];
+    let mut begun = leaving();
+    begun.announced_elsewhere(now());
+    assert_eq!(begun.cleaned_up(now()), anew);
+    let mut back = leaving();
+    back.announced_elsewhere(now());
+    back.announced(now());
+    assert_eq!(back.clean_up_withdrawn(now()), anew);
+    let mut gone = leaving();
+    gone.announced(now());
+    gone.removed(now());
+    assert_eq!(gone.clean_up_withdrawn(now()), [Effect::CleanUp], "the last word counts");
 }
 
 #[tokio::test(start_paused = true)]
@@ -313,6 +379,7 @@ struct Supervised {
     runs: bool,
     stops: bool,
     cleans_up: bool,
+    withdrawn: bool,
 }
 
 impl Supervised {
@@ -327,8 +394,12 @@ impl Supervised {
                     assert!(self.asked || self.has_place, "there is a place to leave: {self:?}");
                     (self.asked, self.has_place, self.connects) = (false, false, false);
                 }
+                Effect::LendPlace => {
+                    assert!(self.has_place && self.connects, "{self:?}");
+                    self.has_place = false;
+                }
                 Effect::Connect => {
-                    assert!(self.has_place && !self.runs, "{self:?}");
+                    assert!((self.has_place || self.connects) && !self.runs, "{self:?}");
                     self.connects = true;
                 }
                 Effect::Start => {
@@ -343,9 +414,12 @@ impl Supervised {
                 Effect::Abort => assert!(self.stops, "what was not told to stop is not aborted: {self:?}"),
                 Effect::CleanUp => {
                     assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
-                    self.cleans_up = true;
+                    (self.cleans_up, self.withdrawn) = (true, false);
                 }
-                Effect::WithdrawCleanUp => assert!(self.cleans_up, "{self:?}"),
+                Effect::WithdrawCleanUp => {
+                    assert!(self.cleans_up, "{self:?}");
+                    self.withdrawn = true;
+                }
                 Effect::Forget => {
                     assert!(!self.cleans_up, "{self:?}");
                     assert!(!self.runs && !self.asked && !self.has_place, "nothing is left: {self:?}")
@@ -372,6 +446,7 @@ fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: 
             unit.placed(now)
         }
         2 | 3 if has.connects => {
+            has.connects = false;
             let results = [Ok(()), Err(unreachable("refused")), Err(Fault::Failed("no CA".into()))];
             unit.connected(random.choice(results).unwrap(), now)
         }
@@ -383,7 +458,10 @@ fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: 
             (has.runs, has.stops) = (false, false);
             unit.stopped(now)
         }
-        9 if std::mem::take(&mut has.cleans_up) => unit.cleaned_up(now),
+        9 if std::mem::take(&mut has.cleans_up) => match has.withdrawn && random.bool() {
+            true => unit.clean_up_withdrawn(now),
+            false => unit.cleaned_up(now),
+        },
         _ => unit.timer(now),
     };
     has.perform(effects);
@@ -407,7 +485,7 @@ async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_sho
         }
         // From now on all goes well.
         has.perform(unit.announced(time));
-        for _ in 0..6 {
+        for _ in 0..8 {
             time = unit.next_timer().unwrap_or(time).max(time);
             if has.stops {
                 (has.runs, has.stops) = (false, false);
@@ -421,7 +499,7 @@ async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_sho
                 has.has_place = true;
                 has.perform(unit.placed(time));
             }
-            if has.connects {
+            if std::mem::take(&mut has.connects) {
                 has.perform(unit.connected(Ok(()), time));
             }
             has.perform(unit.looked_at(look(true, None), time));

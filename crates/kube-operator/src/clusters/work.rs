@@ -12,7 +12,16 @@ pub(crate) type WorkResult = Result<(), Box<dyn std::error::Error + Send + Sync>
 /// Cleans up on a cluster that was removed. It ends within the grace period, or when the token is cancelled before it has begun. An error
 /// says what was not done.
 pub(crate) type CleanUp =
-    Arc<dyn Fn(Cluster, CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+    Arc<dyn Fn(Cluster, CancellationToken) -> BoxFuture<'static, Result<CleanedUp, String>> + Send + Sync>;
+
+/// How cleaning up has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CleanedUp {
+    /// There is nothing left to do for this replica.
+    Done,
+    /// The token was cancelled before it began.
+    Withdrawn,
+}
 
 /// A controller of one cluster.
 pub(crate) struct Work {

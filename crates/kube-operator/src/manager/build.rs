@@ -23,7 +23,7 @@ use crate::{
 use axum::Router;
 use futures::{FutureExt, TryFuture};
 use kube_client::{Api, Client};
-use kube_core::{ClusterResourceScope, Resource};
+use kube_core::Resource;
 use kube_runtime::{
     Controller,
     controller::{Action, ProgressLimits, Reconcile},
@@ -31,7 +31,7 @@ use kube_runtime::{
     served::ServedKinds,
     watcher,
 };
-use std::{any::TypeId, fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -375,11 +375,8 @@ impl Manager {
     /// # }
     /// ```
     pub fn writes<K: Resource<Scope: 'static>>(mut self, api: &Api<K>, writes: Writes) -> Self {
-        let cluster_scoped = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
-        let mut needed = NeededRequests::default();
-        needed.add_writes(api.resource_url(), writes, cluster_scoped);
-        let plural = api.resource_url().rsplit('/').next().unwrap_or_default();
-        self.writes.push((format!("Manager::writes of {plural}, Writes::{writes:?}"), needed));
+        let (of, needed) = NeededRequests::of_writes(api, writes);
+        self.writes.push((format!("Manager::writes of {of}"), needed));
         self
     }
 

@@ -31,6 +31,9 @@ pub enum ManagerError {
     /// Two controllers or components have the same name.
     #[error("the manager has two controllers or components with the name {0}")]
     DuplicateName(Arc<str>),
+    /// [`Manager::only_on_clusters`](super::Manager::only_on_clusters) names a controller that there is not.
+    #[error("only_on_clusters names {0}: expected the name of a controller_on_each or reconciler_on_each")]
+    NotOnClusters(String),
     /// A controller or component failed, panicked or ended although it should run, or a hook panicked. The manager has stopped the
     /// others.
     #[error("{name} failed: {reason}")]

@@ -2,6 +2,7 @@
 
 use super::{
     build::Manager,
+    member_needs::MemberNeeds,
     permissions::NeededRequests,
     replicas::Replicas,
     served::{DEFINITION_PATHS, WhileServed},
@@ -32,6 +33,7 @@ pub(crate) struct Facts {
     pub(crate) watches_own_namespace: bool,
     /// What each part needs: watches, Leases, certificates, and what the program says that it writes.
     pub(crate) needs: Vec<(String, Permissions)>,
+    pub(crate) members: MemberNeeds,
 }
 
 /// What of the webhooks the deployment has to know.
@@ -72,6 +74,7 @@ impl Manager {
             watched_namespaces: namespaces,
             watches_own_namespace,
             needs: self.needs(),
+            members: MemberNeeds::of(&self.members),
         }
     }
 
@@ -103,7 +106,7 @@ impl Manager {
             });
         }
         if self.members.are_wanted() {
-            add("telling the hub from its members".to_owned(), &NeededRequests::add_identity_of_hub);
+            add("telling the hub from its members".to_owned(), &NeededRequests::add_identity);
         }
         for path in self.caches.paths() {
             add(format!("the cache of {path}"), &|needed| needed.add_watch(&path));

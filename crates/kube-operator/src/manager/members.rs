@@ -2,23 +2,21 @@
 
 use super::{
     controllers::{ManagedController, Surroundings},
-    permissions::Refusals,
+    faults::Faults,
+    permissions::{NeededRequests, Refusals},
     removal::{OnRemoved, clean_up},
+    selected::while_selected,
+    triggering::TriggersHub,
 };
-use crate::clusters::{
-    Cluster, ClusterOptions, Clusters, Fault, Fleet, FleetRun, Look, MakeWork, Work, fault_of_class,
-};
+use crate::clusters::{Cluster, ClusterOptions, Clusters, Fleet, FleetRun, Look, MakeWork, Work};
 use futures::FutureExt;
-use kube_client::{
-    Client,
-    error::{ErrorChain, ErrorClass},
-};
+use kube_client::Client;
+use kube_core::Selector;
 use kube_runtime::{
-    controller::{Assignments, WatchSnapshot, WorkerLane},
+    controller::{Assignments, WorkerLane},
     watcher,
 };
-use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -30,13 +28,29 @@ pub(super) const CLUSTERS: &str = "the clusters";
 pub(super) struct Members {
     pub(super) providers: Vec<Clusters>,
     pub(super) on_each: Vec<OnEach>,
+    /// Names of controllers, and the labels that clusters must have for them.
+    pub(super) only_on: Vec<(String, Selector)>,
+    /// What of each has objects of the hub reconciled.
+    pub(super) triggers: Vec<TriggersHub>,
+    /// What the program writes on each.
+    pub(super) writes: Vec<WritesOnEach>,
     pub(super) on_removed: Option<OnRemoved>,
     pub(super) options: ClusterOptions,
     pub(super) fleet: Fleet,
 }
 
+/// A controller that runs on each cluster.
+#[derive(Clone)]
+pub(super) struct OnEach {
+    pub(super) name: Arc<str>,
+    pub(super) make: Arc<MakeController>,
+}
+
 /// Makes a controller for a cluster.
-pub(super) type OnEach = Box<dyn Fn(&Cluster, WorkerLane) -> ManagedController + Send + Sync>;
+type MakeController = dyn Fn(&Cluster, WorkerLane) -> ManagedController + Send + Sync;
+
+/// What the program writes on a cluster, in words, and the requests of that.
+pub(super) type WritesOnEach = Arc<dyn Fn(&Cluster) -> (String, NeededRequests) + Send + Sync>;
 
 impl Members {
     /// Whether there are clusters besides the manager's own.
@@ -49,6 +63,12 @@ impl Members {
         self.providers.iter().flat_map(|provider| provider.paths().iter().cloned())
     }
 
+    /// The name of a controller for which clusters are selected, and that is none of them.
+    pub(super) fn unknown_name(&self) -> Option<&str> {
+        let mut names = self.only_on.iter().map(|(name, _)| name.as_str());
+        names.find(|name| self.on_each.iter().all(|each| *each.name != **name))
+    }
+
     /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop.
     pub(super) fn into_run(
         self,
@@ -57,16 +77,27 @@ impl Members {
         streaming_lists: bool,
         stop_limit: Duration,
     ) -> FleetRun {
-        let make_work = |on_each: OnEach| -> MakeWork {
+        let Self { providers, on_each, only_on, triggers, on_removed, options, fleet, .. } = self;
+        let make_work = |OnEach { name, make }: OnEach| -> MakeWork {
+            let selectors = only_on.iter().filter(|(of, _)| **of == *name);
+            let selectors: Arc<[Selector]> = selectors.map(|(_, selector)| selector.clone()).collect();
             let assignments = assignments.cloned();
             Arc::new(move |cluster, lane| {
                 // A cluster is assigned as a whole.
                 let assignments = assignments.as_ref().map(|all| all.all_as(&cluster.name().to_string()));
-                work_of(on_each(cluster, lane), cluster, assignments, streaming_lists)
+                let (make, of) = (Arc::clone(&make), cluster.clone());
+                let work =
+                    move || work_of(make(&of, lane.clone()), &of, assignments.clone(), streaming_lists);
+                match selectors.is_empty() {
+                    true => work(),
+                    false => while_selected(Arc::clone(&name), cluster, Arc::clone(&selectors), work),
+                }
             })
         };
-        let make = self.on_each.into_iter().map(make_work).collect();
-        let Self { providers, on_removed, options, fleet, .. } = self;
+        let watch = |triggers: TriggersHub| -> MakeWork {
+            Arc::new(move |cluster, _of_controllers| (triggers.make)(cluster).work)
+        };
+        let make = on_each.into_iter().map(make_work).chain(triggers.into_iter().map(watch)).collect();
         let limit = options.limit_of_clean_up();
         let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit));
         FleetRun { hub, providers, make, clean_up, options, fleet, stop_limit }
@@ -91,7 +122,7 @@ fn work_of(
     };
     let look = move || Look {
         synced: monitor.is_synced() && monitor.shows_present_clusters(),
-        fault: faults.present(&monitor.snapshot().watches, Instant::now()),
+        fault: faults.present(&monitor.snapshot().watches),
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
     Work {
@@ -99,49 +130,4 @@ fn work_of(
         look: Box::new(look),
         run: Box::new(move |stop| run(surroundings, stop).instrument(span).boxed()),
     }
-}
-
-/// How long a fault counts without being noted again, while any watch fails. One that lasts is noted at each attempt.
-const LASTS: Duration = Duration::from_secs(120);
-
-/// What errors of watches say of the cluster, by the text of the error, which names the collection, and when they said it last.
-#[derive(Default)]
-struct Faults(Mutex<BTreeMap<String, (Fault, Instant)>>);
-
-impl Faults {
-    /// Returns whether the log has the error as a change of the cluster's state. Of missing permissions it has the first only, and there
-    /// may be several.
-    fn note(&self, error: &watcher::Error, now: Instant) -> bool {
-        let Some(fault) = fault_of(error) else { return false };
-        let is_forbidden = matches!(fault, Fault::Forbidden(_));
-        let is_known = self.0.lock().insert(error.to_string(), (fault, now)).is_some();
-        is_known || !is_forbidden
-    }
-
-    /// A missing permission, or else the last fault: a watch that works, or fails for a reason that is no fault, hides none of another.
-    fn present(&self, watches: &[WatchSnapshot], now: Instant) -> Option<Fault> {
-        let mut faults = self.0.lock();
-        let one_fails = watches.iter().any(fails);
-        faults.retain(|_, (_, noted)| one_fails && now.saturating_duration_since(*noted) < LASTS);
-        let worst =
-            faults.values().max_by_key(|(fault, noted)| (matches!(fault, Fault::Forbidden(_)), *noted));
-        worst.map(|(fault, _)| fault.clone())
-    }
-}
-
-/// Whether the last thing that a watch has seen is an error.
-fn fails(watch: &WatchSnapshot) -> bool {
-    watch.last_error_age.is_some_and(|error| watch.last_event_age.is_none_or(|event| error < event))
-}
-
-/// What an error of a watch says of the cluster.
-fn fault_of(error: &watcher::Error) -> Option<Fault> {
-    let class = match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => ErrorClass::of(error),
-        watcher::Error::WatchError(status) => ErrorClass::of_status(status),
-        watcher::Error::NoResourceVersion => return None,
-    };
-    fault_of_class(&class, ErrorChain(error).to_string())
 }

@@ -57,8 +57,9 @@
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
 
 // `build` collects what is to run, with `on_each` of many clusters, `addresses` and what the program `writes`; `facts` tells a deployment
-// about it. `run` starts it in order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is
-// `served`, those of other clusters as `members`, with a `removal`, `replicas` for leader and shards; it checks `permissions`. `handle`
+// about it, with the `member_needs` of other clusters. `run` starts it in order: `serve` the servers, `components`, `controllers` with a
+// shared `cache`, some while their kind is `served`, those of other clusters as `members`, some on `selected` ones, with their `faults`,
+// what of one is `triggering` another (by `triggers`), and a `removal`, `replicas` for leader and shards; it checks `permissions`. `handle`
 // changes it while it runs, `status` shows it, `log` says what failed. `signals` end it, within the `grace_period`; `error` says why it
 // ended.
 
@@ -69,19 +70,24 @@ mod components;
 mod controllers;
 mod error;
 mod facts;
+mod faults;
 mod grace_period;
 mod handle;
 mod log;
+mod member_needs;
 mod members;
 mod on_each;
 mod permissions;
 mod removal;
 mod replicas;
 mod run;
+mod selected;
 mod serve;
 mod served;
 mod signals;
 mod status;
+mod triggering;
+mod triggers;
 mod writes;
 
 pub use build::Manager;

@@ -3,9 +3,14 @@
 use super::{
     build::Manager,
     controllers::{Managed, ManagedController},
+    members::OnEach,
+    permissions::NeededRequests,
+    writes::Writes,
 };
 use crate::clusters::{Cluster, ClusterOptions, Clusters, Fleet, OnCluster};
 use futures::{FutureExt, TryFuture, TryFutureExt};
+use kube_client::Api;
+use kube_core::{Resource, Selector};
 use kube_runtime::{
     Controller,
     controller::{Action, Reconcile},
@@ -95,12 +100,14 @@ impl Manager {
         F: TryFuture<Ok = Action> + Send + 'static,
         F::Error: std::error::Error + Send + Sync + 'static,
     {
-        let name = name.to_owned();
-        self.members.on_each.push(Box::new(move |cluster, lane| {
+        let named: Arc<str> = name.into();
+        let name = Arc::clone(&named);
+        let make = Arc::new(move |cluster: &Cluster, lane| {
             let controller = controller(cluster).share_workers(lane);
             let context = Arc::new(OnCluster::new(cluster.clone(), Arc::clone(&context)));
-            ManagedController::new(&name, controller, reconciler.clone(), context)
-        }));
+            ManagedController::new(&named, controller, reconciler.clone(), context)
+        });
+        self.members.on_each.push(OnEach { name, make });
         self
     }
 
@@ -111,11 +118,70 @@ impl Manager {
         name: &str,
         make: impl Fn(&Cluster) -> (Controller<K>, R) + Send + Sync + 'static,
     ) -> Self {
-        let name = name.to_owned();
-        self.members.on_each.push(Box::new(move |cluster, lane| {
+        let named: Arc<str> = name.into();
+        let name = Arc::clone(&named);
+        let make = Arc::new(move |cluster: &Cluster, lane| {
             let (controller, reconciler) = make(cluster);
-            ManagedController::with_reconciler(&name, controller.share_workers(lane), reconciler)
-        }));
+            ManagedController::with_reconciler(&named, controller.share_workers(lane), reconciler)
+        });
+        self.members.on_each.push(OnEach { name, make });
+        self
+    }
+
+    /// Runs the controller of this name, of [`controller_on_each`](Self::controller_on_each) or
+    /// [`reconciler_on_each`](Self::reconciler_on_each), on those clusters only whose labels match. Several calls for one name add up: all
+    /// must match. For all controllers, see [`Clusters::matching`].
+    ///
+    /// When the labels of a cluster change, the controller starts there, or stops once its running reconciles have ended; the others go on.
+    /// A cluster on which it does not run is [`Synced`](crate::clusters::ClusterState::Synced) without it. A name that no such controller
+    /// has is [`ManagerError::NotOnClusters`](super::ManagerError::NotOnClusters) at the start.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_operator::{clusters::{Cluster, OnCluster, SecretClusters}, manager::Manager};
+    /// use kube_runtime::{Controller, controller::Action, watcher::Config};
+    /// use std::{convert::Infallible, sync::Arc};
+    ///
+    /// fn maps(cluster: &Cluster) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(cluster.client()), Config::default())
+    /// }
+    ///
+    /// async fn reconcile(_: Arc<ConfigMap>, _: Arc<OnCluster<()>>) -> Result<Action, Infallible> {
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// fn manager(hub: Client) -> Result<Manager, kube_core::ParseExpressionError> {
+    ///     Ok(Manager::new(hub.clone())
+    ///         .clusters(SecretClusters::new(hub))
+    ///         .controller_on_each("maps", maps, reconcile, Arc::new(()))
+    ///         .only_on_clusters("maps", "stage=production".parse()?))
+    /// }
+    /// ```
+    pub fn only_on_clusters(mut self, name: &str, selector: Selector) -> Self {
+        self.members.only_on.push((name.to_owned(), selector));
+        self
+    }
+
+    /// The program writes to objects of this API of each cluster, as [`writes`](Self::writes) says of the hub: for the roles of
+    /// [`Manifests::for_members`](crate::manifests::Manifests::for_members). Nothing else depends on it.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kube_client::{Api, Client};
+    /// use kube_operator::manager::{Manager, Writes};
+    ///
+    /// # fn manager(hub: Client) -> Manager {
+    /// Manager::new(hub)
+    ///     .writes_on_each(|cluster| Api::<ConfigMap>::default_namespaced(cluster.client()), Writes::Objects)
+    /// # }
+    /// ```
+    pub fn writes_on_each<K: Resource<Scope: 'static>>(
+        mut self,
+        api: impl Fn(&Cluster) -> Api<K> + Send + Sync + 'static,
+        writes: Writes,
+    ) -> Self {
+        self.members.writes.push(Arc::new(move |cluster| NeededRequests::of_writes(&api(cluster), writes)));
         self
     }
 }

@@ -8,14 +8,15 @@ use crate::{
 };
 use http::{Method, Request, StatusCode, Uri};
 use kube_client::{
-    Client, Error,
+    Api, Client, Error,
     client::Body,
     error::{ErrorChain, status_of},
 };
-use kube_core::Status;
+use kube_core::{ClusterResourceScope, Resource, Status};
 use kube_runtime::watcher;
 use parking_lot::Mutex;
 use std::{
+    any::TypeId,
     collections::HashSet,
     error::Error as StdError,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -40,14 +41,23 @@ const ANY: &str = "any";
 pub(super) struct NeededRequests(HashSet<(Method, Uri)>);
 
 impl NeededRequests {
+    /// Such as `pages, Writes::Status`, and the requests of these writes.
+    pub(super) fn of_writes<K: Resource<Scope: 'static>>(api: &Api<K>, writes: Writes) -> (String, Self) {
+        let cluster_scoped = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
+        let mut needed = Self::default();
+        needed.add_writes(api.resource_url(), writes, cluster_scoped);
+        let plural = api.resource_url().rsplit('/').next().unwrap_or_default();
+        (format!("{plural}, Writes::{writes:?}"), needed)
+    }
+
     /// List and watch of this collection.
     pub(super) fn add_watch(&mut self, path: &str) {
         self.add(Method::GET, path);
         self.add(Method::GET, &format!("{path}?watch=true"));
     }
 
-    /// What tells the hub from its members.
-    pub(super) fn add_identity_of_hub(&mut self) {
+    /// What tells clusters apart.
+    pub(super) fn add_identity(&mut self) {
         self.add(Method::GET, "/api/v1/namespaces/kube-system");
     }
 

@@ -1,7 +1,7 @@
 //! What a program does on a cluster that was removed: by one replica, within the grace period.
 
 use super::error::BoxError;
-use crate::clusters::{CleanUp, Cluster};
+use crate::clusters::{CleanUp, CleanedUp, Cluster};
 use futures::{
     FutureExt,
     future::{self, BoxFuture},
@@ -37,7 +37,7 @@ pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, lim
         let is_withdrawn = withdrawn.clone();
         let call = move || {
             if is_withdrawn.is_cancelled() {
-                return future::ready(Ok(())).boxed();
+                return future::ready(Ok(CleanedUp::Withdrawn)).boxed();
             }
             begins.store(true, Ordering::Relaxed);
             call(&removed, cluster.clone(), limit)
@@ -48,7 +48,10 @@ pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, lim
                 sleep(limit).await;
                 return Err(late(limit)); // it was begun again, by a hand-over and back
             }
-            Ok(()) // another replica does it
+            match withdrawn.is_cancelled() {
+                true => Ok(CleanedUp::Withdrawn),
+                false => Ok(CleanedUp::Done), // another replica does it
+            }
         };
         let work = async move {
             match assignments {
@@ -63,8 +66,8 @@ pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, lim
 async fn while_assigned(
     assignments: Assignments,
     name: &str,
-    call: impl Fn() -> BoxFuture<'static, Result<(), String>>,
-) -> Result<(), String> {
+    call: impl Fn() -> BoxFuture<'static, Result<CleanedUp, String>>,
+) -> Result<CleanedUp, String> {
     let work = |revoked: BoxFuture<'static, ()>| {
         let done = call();
         async move {
@@ -77,12 +80,19 @@ async fn while_assigned(
     assignments.run_while_assigned(name, work).await
 }
 
-fn call(removed: &OnRemoved, cluster: Cluster, limit: Duration) -> BoxFuture<'static, Result<(), String>> {
+fn call(
+    removed: &OnRemoved,
+    cluster: Cluster,
+    limit: Duration,
+) -> BoxFuture<'static, Result<CleanedUp, String>> {
     let removed = Arc::clone(removed);
     let done = AssertUnwindSafe(async move { removed(cluster).await }).catch_unwind();
     timeout(limit, done)
         .map(move |result| match result {
-            Ok(Ok(result)) => result.map_err(|error| ErrorChain(&*error).to_string()),
+            Ok(Ok(result)) => match result {
+                Ok(()) => Ok(CleanedUp::Done),
+                Err(error) => Err(ErrorChain(&*error).to_string()),
+            },
             Ok(Err(panic)) => Err(format!("it panicked: {}", panic_message(&*panic))),
             Err(_) => Err(late(limit)),
         })

@@ -207,7 +207,7 @@ impl Running<'_> {
         let mut needed = work.needed;
         needed.add_leases(&work.replicas);
         if work.members.are_wanted() {
-            needed.add_identity_of_hub();
+            needed.add_identity();
         }
         let paths = work.controllers.iter().flat_map(|controller| controller.paths.clone());
         self.review_watches(needed, paths.chain(work.paths));
@@ -446,6 +446,9 @@ async fn guarded(shutdown: impl Future<Output = ()> + Send) -> End {
 }
 
 fn check_names(manager: &Manager) -> Result<(), ManagerError> {
+    if let Some(unknown) = manager.members.unknown_name() {
+        return Err(ManagerError::NotOnClusters(unknown.to_owned()));
+    }
     let components = manager.components.iter().chain(&manager.leader_components).map(|(name, ..)| name);
     let controllers = manager.controllers.iter().map(|controller| &controller.name);
     let while_served = manager.while_served.iter().map(|served| &served.name);

@@ -1,5 +1,6 @@
 //! The files of each form of output.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -26,7 +27,8 @@ pub enum Form {
 }
 
 impl Manifests {
-    /// The files of these forms and the samples, sorted by path. No file is written: see [`write`](Self::write).
+    /// The files of these forms with [what is for members](Self::for_members), and the samples, sorted by path. No file is written: see
+    /// [`write`](Self::write).
     ///
     /// # Errors
     /// If the parts do not fit together: the message names the part and what was expected.
@@ -44,27 +46,49 @@ impl Manifests {
                 Form::Helm => chart::chart(self)?,
             });
         }
+        files.extend(members(self, &seen)?);
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(files)
     }
 }
 
 fn install(manifests: &Manifests) -> Result<File, ManifestsError> {
-    let documents = manifests.objects()?;
-    let documents = documents.iter().map(yaml).collect::<Result<Vec<_>, _>>()?;
-    Ok(file(manifests, "install.yaml", &documents.join("---\n")))
+    Ok(file(manifests, "install.yaml", &documents(&manifests.objects()?)?))
+}
+
+/// What is for members: one file, which kubectl applies, and which overlays of kustomize have as a base.
+fn members(manifests: &Manifests, forms: &[Form]) -> Result<Vec<File>, ManifestsError> {
+    const INSTALL: &str = "install.yaml";
+    let objects = if forms.is_empty() { Vec::new() } else { manifests.member_objects()? };
+    if objects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut files = vec![file(manifests, format!("members/{INSTALL}"), &documents(&objects)?)];
+    if forms.contains(&Form::Kustomize) {
+        files.push(file(manifests, "members/kustomization.yaml", &yaml(&kustomization(&[INSTALL]))?));
+    }
+    Ok(files)
+}
+
+/// All of them in one file.
+fn documents(objects: &[Value]) -> Result<String, ManifestsError> {
+    let documents = objects.iter().map(yaml).collect::<Result<Vec<_>, _>>()?;
+    Ok(documents.join("---\n"))
+}
+
+fn kustomization(resources: &[impl Serialize]) -> Value {
+    json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": resources,
+    })
 }
 
 fn base(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> {
     let objects = manifests.objects()?;
     let namespace = &manifests.facts.namespace;
     let names: Vec<_> = objects.iter().map(|object| file_name(object, namespace)).collect();
-    let kustomization = json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": names,
-    });
-    let mut files = vec![file(manifests, "base/kustomization.yaml", &yaml(&kustomization)?)];
+    let mut files = vec![file(manifests, "base/kustomization.yaml", &yaml(&kustomization(&names))?)];
     for (object, name) in objects.iter().zip(&names) {
         files.push(file(manifests, format!("base/{name}"), &yaml(object)?));
     }

@@ -48,6 +48,8 @@
 //! | [`Form::Kustomize`] | `base/` | overlays of your own, beside it: `resources: [../base]` |
 //! | [`Form::Helm`] | `chart/` | values of your own: `helm install -f my-values.yaml NAME chart` |
 //! | each | `samples/` | objects given to [`Manifests::sample`] |
+//! | each | `members/install.yaml` | other clusters, on which the program has controllers: [`Manifests::for_members`] |
+//! | [`Form::Kustomize`] | `members/kustomization.yaml` | overlays of these |
 //!
 //! The same values give the same bytes: objects have the order in which they can be applied, fields are sorted, nothing has a time. Every
 //! file begins with a line that says it is generated. [`Manifests::write`] replaces and removes only files with that line, so overlays and
@@ -58,6 +60,7 @@
 //! - `placement`: where the objects are to be, and what they have in common.
 //! - `objects`: the objects, in the order in which they are applied; of them `workload`, `network`, `roles`, `registration` and
 //!   `monitoring`.
+//! - `members`: the objects for other clusters.
 //! - `text`: objects as YAML.
 //! - `file`: names and first line of generated files.
 //! - `forms`: files of plain YAML and a kustomize base; `chart`: those of a Helm chart.
@@ -69,6 +72,7 @@ mod error;
 mod file;
 mod folder;
 mod forms;
+mod members;
 mod monitoring;
 mod network;
 mod objects;

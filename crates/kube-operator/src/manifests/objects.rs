@@ -81,7 +81,7 @@ fn unique(objects: &[Value]) -> Result<(), ManifestsError> {
 }
 
 /// Names of Services are the strictest (RFC 1035), and the Service has that of the operator.
-fn check_name(what: &'static str, value: &str) -> Result<(), ManifestsError> {
+pub(super) fn check_name(what: &'static str, value: &str) -> Result<(), ManifestsError> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let starts = value.starts_with(|c: char| c.is_ascii_lowercase());
     if value.len() <= 63 && starts && value.chars().all(plain) && !value.ends_with('-') {

@@ -8,6 +8,7 @@ use super::{
     placement::{Objects, Placement, cluster_metadata, metadata},
     settings::Manifests,
 };
+use crate::rbac::Permissions;
 
 pub(super) fn roles(
     manifests: &Manifests,
@@ -20,6 +21,16 @@ pub(super) fn roles(
         Some(watched) => Some(watched.clone()),
         None => Some(namespace),
     });
+    bound(manifests, &permissions, placement, objects)
+}
+
+/// The roles for these permissions, bound to the ServiceAccount in the namespace of the placement.
+pub(super) fn bound(
+    manifests: &Manifests,
+    permissions: &Permissions,
+    placement: &Placement,
+    objects: &mut Objects,
+) -> Result<(), ManifestsError> {
     // As JSON: whether `apiGroup` is optional depends on the version of k8s-openapi.
     let binding = |kind: &str, metadata: &ObjectMeta| {
         json!({

@@ -34,6 +34,9 @@ pub struct Manifests {
     pub(super) resources: ResourceRequirements,
     pub(super) crds: Vec<CustomResourceDefinition>,
     pub(super) further: Permissions,
+    /// The default namespace of the kubeconfigs of members, if they get manifests.
+    pub(super) members: Option<String>,
+    pub(super) further_on_members: Permissions,
     pub(super) issuer: Option<(String, String)>,
     pub(super) metrics_readers: Option<Vec<String>>,
     pub(super) api_server_ports: Vec<u16>,
@@ -88,6 +91,8 @@ impl Manifests {
             },
             crds: Vec::new(),
             further: Permissions::default(),
+            members: None,
+            further_on_members: Permissions::default(),
             issuer: None,
             metrics_readers: None,
             api_server_ports: API_SERVER_PORTS.to_vec(),
@@ -157,6 +162,56 @@ impl Manifests {
     /// [what it writes](Manager::writes). For instance what an [`RbacRecorder`](crate::rbac::RbacRecorder) recorded.
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.further = self.further.union(permissions);
+        self
+    }
+
+    /// Also what the members need, the clusters of [`Manager::controller_on_each`], in files of their own: `members/install.yaml` has a
+    /// ServiceAccount for their kubeconfigs, in `namespace`, and its roles. They permit what the controllers of members watch, what they
+    /// [write](Manager::writes_on_each), and to `get` the namespace `kube-system`, by which clusters are told apart. The roles of the hub
+    /// have nothing of it.
+    ///
+    /// `namespace` is the default namespace of these kubeconfigs. The functions that make the controllers are called for each
+    /// [`files`](Self::files), for a cluster `member` without labels, whose client reaches nothing.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_operator::{
+    ///     clusters::{OnCluster, SecretClusters},
+    ///     manager::{Manager, Writes},
+    ///     manifests::{Form, Manifests, offline_client},
+    /// };
+    /// use kube_runtime::{Controller, controller::Action, watcher::Config};
+    /// use std::{convert::Infallible, sync::Arc};
+    ///
+    /// async fn reconcile(_: Arc<ConfigMap>, _: Arc<OnCluster<()>>) -> Result<Action, Infallible> {
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// fn manager(hub: Client) -> Manager {
+    ///     Manager::new(hub.clone())
+    ///         .clusters(SecretClusters::new(hub).namespace("fleet"))
+    ///         .controller_on_each("maps", |it| Controller::new(Api::all(it.client()), Config::default()), reconcile, Arc::new(()))
+    ///         .writes_on_each(|it| Api::<ConfigMap>::all(it.client()), Writes::Objects)
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let manifests = Manifests::new("copier", &manager(offline_client("tools"))).for_members("copier");
+    /// let files = manifests.files([Form::Yaml])?;
+    /// let paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+    /// assert_eq!(paths, ["install.yaml", "members/install.yaml"]);
+    /// # Ok::<_, kube_operator::manifests::ManifestsError>(()) })?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_members(mut self, namespace: impl Into<String>) -> Self {
+        self.members = Some(namespace.into());
+        self
+    }
+
+    /// What the program requests on members beyond what the manager knows, as [`permissions`](Self::permissions) says of the hub. An error
+    /// of [`files`](Self::files) without [`for_members`](Self::for_members).
+    pub fn permissions_on_members(mut self, permissions: Permissions) -> Self {
+        self.further_on_members = self.further_on_members.union(permissions);
         self
     }
 

@@ -12,12 +12,14 @@ use k8s_openapi::{
 };
 use kube_client::{Api, Client};
 use kube_core::{DynamicObject, Resource, admission::AdmissionRequest};
-use kube_runtime::{Controller, controller::Action, watcher::Config};
+use kube_runtime::{Controller, controller::Action, reflector::ObjectRef, watcher::Config};
 use serde_json::{Value, json};
 
 use super::{File, Form, Manifests, ManifestsError, Written, offline_client};
 use crate::{
+    clusters::{Cluster, ClusterTriggers, OnCluster},
     manager::{Manager, Writes},
+    rbac::Permissions,
     webhook::{
         FailurePolicy, Registration, Versions, Webhooks,
         certificates::{CertificateFiles, SelfSigned},
@@ -520,6 +522,166 @@ async fn parts_that_do_not_fit_together_are_an_error_that_names_them() {
 
     let nameless = of(&alone).sample(&json!({ "kind": "A" })).files([]).unwrap_err().to_string();
     assert!(nameless.contains("expected apiVersion, kind and metadata.name"), "{nameless}");
+}
+
+/// A manager that works on the ConfigMaps of members, whose Secrets in one namespace have objects of the hub reconciled.
+fn manager_of_members() -> Manager {
+    let run =
+        |_: Arc<ConfigMap>, _: Arc<OnCluster<()>>| async { Ok::<_, std::io::Error>(Action::await_change()) };
+    let maps = |cluster: &Cluster| Api::<ConfigMap>::all(cluster.client());
+    let secrets =
+        |cluster: &Cluster| (Api::<Secret>::default_namespaced(cluster.client()), Config::default());
+    let triggers = ClusterTriggers::<ConfigMap>::new();
+    let of_secret = |_: &Cluster, _: &Secret| None::<ObjectRef<ConfigMap>>;
+    Manager::new(offline_client("tools"))
+        .controller_on_each(
+            "maps",
+            move |cluster| Controller::new(maps(cluster), Config::default()),
+            run,
+            Arc::new(()),
+        )
+        .trigger_hub("secrets", secrets, &triggers, of_secret)
+        .writes_on_each(maps, Writes::Objects)
+}
+
+/// What a member gets, as it is written.
+const MEMBER: &str = "\
+# Generated from the code of checker: do not edit.
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: fleet
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  labels:
+    app.kubernetes.io/name: checker
+  name: checker
+  namespace: fleet
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  labels:
+    app.kubernetes.io/name: checker
+  name: checker
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - configmaps
+  verbs:
+  - create
+  - get
+  - list
+  - patch
+  - watch
+- apiGroups:
+  - \"\"
+  resourceNames:
+  - kube-system
+  resources:
+  - namespaces
+  verbs:
+  - get
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  labels:
+    app.kubernetes.io/name: checker
+  name: checker
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: checker
+subjects:
+- kind: ServiceAccount
+  name: checker
+  namespace: fleet
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  labels:
+    app.kubernetes.io/name: checker
+  name: checker
+  namespace: fleet
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - secrets
+  verbs:
+  - list
+  - watch
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  labels:
+    app.kubernetes.io/name: checker
+  name: checker
+  namespace: fleet
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: checker
+subjects:
+- kind: ServiceAccount
+  name: checker
+  namespace: fleet
+";
+
+#[tokio::test]
+async fn members_have_roles_of_their_own() {
+    let manager = manager_of_members();
+    let of_hub = Manifests::new("checker", &manager);
+    assert!(of_hub.files(ALL).unwrap().iter().all(|file| !file.path.starts_with("members/")));
+    assert!(of_hub.granted_on_members().unwrap().is_empty());
+
+    let manifests = of_hub.clone().for_members("fleet");
+    let files = manifests.files(ALL).unwrap();
+    assert_eq!(text(&files, "members/install.yaml"), MEMBER);
+    assert_eq!(parsed(text(&files, "members/kustomization.yaml"))[0]["resources"], json!(["install.yaml"]));
+    let files = manifests.files([Form::Helm]).unwrap();
+    assert_eq!(text(&files, "members/install.yaml"), MEMBER, "in each form");
+    assert!(!files.iter().any(|file| file.path == "members/kustomization.yaml"));
+
+    // Nothing of one is for the other.
+    assert_eq!(manifests.objects().unwrap(), of_hub.objects().unwrap());
+    assert!(manifests.granted().is_empty());
+    let further = of_hub.clone().for_members("fleet").permissions_on_members(of_leases());
+    assert!(further.granted().is_empty());
+    let roles = further.member_objects().unwrap();
+    assert!(find(&roles, "Role")["rules"].to_string().contains("leases"), "{roles:?}");
+}
+
+/// What a manager with leader election in the namespace `fleet` requests.
+fn of_leases() -> Permissions {
+    let manager = Manager::new(offline_client("fleet")).leader_election("checker", "fleet");
+    Manifests::new("checker", &manager).granted()
+}
+
+#[tokio::test]
+async fn manifests_for_members_that_cannot_be_made_are_one_error() {
+    let error = |manifests: Manifests| manifests.files([Form::Yaml]).unwrap_err().to_string();
+    let alone = Manifests::new("checker", &Manager::new(offline_client("tools")));
+    let expected = "there are manifests for members: \
+                    expected a manager with controller_on_each, reconciler_on_each, trigger_hub or writes_on_each";
+    assert_eq!(error(alone.clone().for_members("fleet")), expected);
+    let expected = "there are permissions on members: expected Manifests::for_members";
+    assert_eq!(error(alone.permissions_on_members(of_leases())), expected);
+    let of_members = || Manifests::new("checker", &manager_of_members());
+    let invalid = error(of_members().for_members("Fleet"));
+    assert!(invalid.starts_with("the namespace on members is \"Fleet\": expected"), "{invalid}");
+    let panics = Manager::new(offline_client("tools")).writes_on_each(
+        |cluster| Api::<ConfigMap>::namespaced(cluster.client(), &cluster.labels()["namespace"]),
+        Writes::Objects,
+    );
+    let panicked = error(Manifests::new("checker", &panics).for_members("fleet"));
+    assert!(panicked.starts_with("the controllers of members: expected functions that can "), "{panicked}");
 }
 
 #[tokio::test]

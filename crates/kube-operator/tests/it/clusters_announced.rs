@@ -1,12 +1,14 @@
 //! What providers say of clusters: the same again, all that they have, and another address.
 
 use crate::{
-    clusters::{Requests, client_of, cluster, config, hub, maps, name, options, reconcile, state},
+    clusters::{
+        Requests, client_of, cluster, config, hub, kubeconfig, maps, name, options, reconcile, secret, state,
+    },
     manager::{Log, add, run, seconds},
     manager_logs::capture_log,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Endpoints, Namespace, Secret, Service};
-use kube_client::{Api, Client};
+use kube_client::{Api, Client, api::PostParams};
 use kube_core::ResourceExt;
 use kube_operator::{
     clusters::{
@@ -16,26 +18,30 @@ use kube_operator::{
     manager::{Manager, Restart},
 };
 use kube_runtime::{controller::Action, watcher};
-use kube_testserver::{Fault, FaultResponse, Match, TestFleet};
+use kube_testserver::{Fault, Match, TestFleet};
 use std::{convert::Infallible, sync::Arc};
 use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-struct Started {
-    sender: mpsc::Sender<ClusterEvent>,
-    fleet: Fleet,
-    log: Log,
-    requests: Requests,
+pub(crate) struct Started {
+    pub(crate) sender: mpsc::Sender<ClusterEvent>,
+    pub(crate) fleet: Fleet,
+    pub(crate) log: Log,
+    pub(crate) requests: Requests,
     stop: CancellationToken,
     running: JoinHandle<Result<(), kube_operator::manager::ManagerError>>,
 }
 
 impl Started {
     /// A controller on each cluster that is sent.
-    fn new(servers: &TestFleet) -> Self {
+    pub(crate) fn new(servers: &TestFleet) -> Self {
+        let requests = Requests::default();
+        Self::with(options(servers, &requests), requests)
+    }
+
+    pub(crate) fn with(options: ClusterOptions, requests: Requests) -> Self {
         let (sender, clusters) = Clusters::channel();
-        let (log, requests) = (Log::default(), Requests::default());
-        let options: ClusterOptions = options(servers, &requests);
+        let log = Log::default();
         let manager = Manager::new(hub()).cluster_options(options).clusters(clusters).controller_on_each(
             "maps",
             maps,
@@ -47,11 +53,11 @@ impl Started {
         Self { sender, fleet, log, requests, stop, running }
     }
 
-    async fn announce(&self, text: &str, host: &str) {
+    pub(crate) async fn announce(&self, text: &str, host: &str) {
         self.sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.stop.cancel();
         self.running.await.unwrap().unwrap();
     }
@@ -105,6 +111,90 @@ async fn a_fleet_knows_whether_all_providers_have_announced_what_they_have() {
     running.await.unwrap().unwrap();
 }
 
+/// What was written to it would count as gone.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_cannot_be_used_yet_is_waited_for_and_not_for_ever() {
+    let servers = TestFleet::new(["hub", "east"]);
+    let hub = client_of(&servers, "hub");
+    let secrets: Api<Secret> = Api::default_namespaced(hub.clone());
+    let create = async |secret: Secret| drop(secrets.create(&PostParams::default(), &secret).await.unwrap());
+    create(secret("east", None)).await;
+    let start = || {
+        let manager = Manager::new(hub.clone())
+            .cluster_options(options(&servers, &Requests::default()))
+            .clusters(SecretClusters::new(hub.clone()).labels("fleet=yes").key("value"))
+            .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+        (manager.fleet(), run(manager))
+    };
+    let (fleet, (stop, running)) = start();
+    sleep(seconds(60)).await;
+    assert!(!fleet.providers_have_synced(), "who fills the Secret has not done it yet");
+    secrets.delete("east", &Default::default()).await.unwrap();
+    create(secret("east", kubeconfig("east", r#"{"token": "one"}"#))).await;
+    sleep(seconds(5)).await;
+    assert!(fleet.providers_have_synced());
+    assert_eq!(state(&fleet, "default/east"), Some(ClusterState::Synced));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+
+    create(secret("broken", None)).await;
+    let (lines, _guard) = capture_log();
+    let (fleet, (stop, running)) = start();
+    sleep(seconds(290)).await;
+    assert!(!fleet.providers_have_synced());
+    sleep(seconds(20)).await;
+    assert!(fleet.providers_have_synced());
+    let text = lines.text();
+    assert!(text.contains("count as not there: default/broken"), "{text}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_cannot_be_read_is_one_warning_and_a_line_when_it_can() {
+    let (lines, _guard) = capture_log();
+    let servers = TestFleet::new(["hub"]);
+    let server = servers.remove("hub").unwrap();
+    let hub = Client::with_transport(&config("hub", "one"), servers.clone()).unwrap();
+    let manager = Manager::new(hub.clone()).clusters(SecretClusters::new(hub)).controller_on_each(
+        "maps",
+        maps,
+        reconcile,
+        Arc::new(Log::default()),
+    );
+    let (stop, running) = run(manager);
+    sleep(seconds(120)).await;
+    let count = |text: &str| lines.text().matches(text).count();
+    let said = ["cannot be read now; those that it has announced stay", "can be read again"];
+    assert_eq!((said.map(count), count("a cluster cannot be used")), ([1, 0], 0), "{}", lines.text());
+    servers.insert("hub", server);
+    sleep(seconds(60)).await;
+    assert_eq!(said.map(count), [1, 1], "{}", lines.text());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// Otherwise each that is away would delay those after it by 10 s.
+#[tokio::test(start_paused = true)]
+async fn clusters_that_do_not_answer_at_the_start_lend_their_places_to_others() {
+    let away = ["a1", "a2", "a3", "a4"];
+    let servers = TestFleet::new(["a1", "a2", "a3", "a4", "last"]);
+    for host in away {
+        let server = servers.server(host).unwrap();
+        server.fault(Match::get::<Namespace>(), Fault::Delay(seconds(600)));
+    }
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()).start_concurrency(1))
+        .clusters(Clusters::fixed(away.into_iter().chain(["last"]).map(cluster)))
+        .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(15)).await;
+    assert_eq!(state(&fleet, "last"), Some(ClusterState::Synced));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
 /// As a region that swallows packets: a cluster is known to be away only when the first requests end, which takes a minute.
 #[tokio::test(start_paused = true)]
 async fn clusters_in_which_everything_hangs_leave_workers_to_the_others() {
@@ -134,49 +224,6 @@ async fn clusters_in_which_everything_hangs_leave_workers_to_the_others() {
     assert_eq!(log.take(), ["a"]);
     stop.cancel();
     running.await.unwrap().unwrap();
-}
-
-/// Whose a new address is, is known before controllers work there.
-#[tokio::test(start_paused = true)]
-async fn an_address_that_leads_to_the_cluster_of_another_name_is_never_used() {
-    let servers = TestFleet::new(["east", "west"]);
-    add(&client_of(&servers, "east"), "a").await;
-    servers.insert("alias", servers.server("east").unwrap());
-    let started = Started::new(&servers);
-    started.announce("one", "east").await;
-    started.announce("two", "west").await;
-    sleep(seconds(10)).await;
-    let busy = servers.server("east").unwrap().fault(Match::get::<Namespace>(), Fault::status(503, "busy"));
-    started.announce("two", "alias").await;
-    sleep(seconds(15)).await;
-    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Synced), "on the old one");
-    // A balancer before it, which does not know a server yet.
-    let unknown = FaultResponse::status(404, "NotFound").body("404 page not found");
-    let unknown = servers.server("east").unwrap().fault(Match::get::<Namespace>(), unknown);
-    busy.remove();
-    sleep(seconds(60)).await;
-    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Synced), "on the old one");
-    unknown.remove();
-    sleep(seconds(60)).await;
-    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Failed));
-    assert_eq!((started.log.take(), started.requests.count("alias one")), (vec!["one a".into()], 0));
-    started.end().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cluster_that_may_not_say_who_it_is_frees_the_one_that_the_name_had() {
-    let servers = TestFleet::new(["east", "west"]);
-    servers.server("west").unwrap().fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
-    let started = Started::new(&servers);
-    started.announce("one", "east").await;
-    sleep(seconds(10)).await;
-    started.announce("one", "west").await;
-    sleep(seconds(10)).await;
-    started.announce("legacy", "east").await;
-    sleep(seconds(10)).await;
-    let states = ["one", "legacy"].map(|text| state(&started.fleet, text));
-    assert_eq!(states, [Some(ClusterState::Synced); 2]);
-    started.end().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,6 +302,50 @@ async fn of_two_watches_that_fail_the_one_that_is_no_fault_hides_no_missing_perm
         let lines = text.lines().filter(names).count();
         assert!((1..=2).contains(&lines), "{kind}: {text}");
     }
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// What one watch met says nothing of the others, and nothing any more once that works.
+#[tokio::test(start_paused = true)]
+async fn an_outage_that_is_over_is_forgotten_also_while_another_watch_fails_for_a_reason_of_its_own() {
+    let servers = TestFleet::new(["east"]);
+    let east = servers.server("east").unwrap();
+    let both = |cluster: &Cluster| {
+        maps(cluster).owns(Api::<Secret>::all(cluster.client()), watcher::Config::default())
+    };
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(Clusters::fixed([cluster("east")]))
+        .controller_on_each("maps", both, reconcile, Arc::new(Log::default()));
+    let fleet = manager.fleet();
+    let (lines, _guard) = capture_log();
+    let (stop, running) = run(manager);
+    sleep(seconds(30)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
+    // Its kind was uninstalled.
+    let uninstalled = east.fault(Match::path("/api/v1/secrets"), Fault::status(404, "NotFound"));
+    let busy = Match::path("/api/v1/namespaces/default/configmaps");
+    let busy = east.fault(busy, Fault::status(503, "ServiceUnavailable"));
+    east.end_watches();
+    sleep(seconds(6)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Unreachable));
+    busy.remove();
+    sleep(seconds(20)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
+
+    // Another cause of the same state is in the log, too.
+    uninstalled.remove();
+    sleep(seconds(60)).await;
+    let limited = east.fault(Match::path("/api/v1/secrets"), Fault::status(503, "ServiceUnavailable"));
+    east.end_watches();
+    sleep(seconds(30)).await;
+    limited.remove();
+    east.fault(Match::path("/api/v1/secrets"), Fault::status(500, "the disk is full"));
+    sleep(seconds(120)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Unreachable));
+    let text = lines.text();
+    assert_eq!(text.matches("the disk is full").count(), 1, "{text}");
     stop.cancel();
     running.await.unwrap().unwrap();
 }

@@ -1,14 +1,14 @@
 //! What a program does on a cluster that is removed.
 
 use crate::{
-    clusters::{Requests, client_of, cluster, config, hub, maps, name, options, reconcile, state},
+    clusters::{Requests, client_of, cluster, hub, maps, name, options, reconcile, state},
     manager::{Log, add, run, seconds},
     manager_logs::capture_log,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client, api::DeleteParams};
 use kube_operator::{
-    clusters::{Cluster, ClusterEvent, ClusterSpec, ClusterState, Clusters, OnCluster},
+    clusters::{Cluster, ClusterEvent, ClusterState, Clusters, OnCluster},
     manager::Manager,
 };
 use kube_runtime::controller::Action;
@@ -17,7 +17,7 @@ use std::{convert::Infallible, io, sync::Arc};
 use tokio::{sync::mpsc, time::sleep};
 
 /// Deletes `a`, and says so.
-async fn clean_up(cluster: Cluster, log: Log) -> kube_client::Result<()> {
+pub(crate) async fn clean_up(cluster: Cluster, log: Log) -> kube_client::Result<()> {
     let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
     maps.delete("a", &DeleteParams::default()).await?;
     log.add(format!("cleaned up {}", cluster.name()));
@@ -30,7 +30,7 @@ async fn a_second(_: Arc<ConfigMap>, context: Arc<OnCluster<Log>>) -> Result<Act
     Ok(Action::await_change())
 }
 
-async fn remove(sender: &mpsc::Sender<ClusterEvent>, host: &str) {
+pub(crate) async fn remove(sender: &mpsc::Sender<ClusterEvent>, host: &str) {
     sender.send(ClusterEvent::Removed(name(host))).await.unwrap();
 }
 
@@ -169,51 +169,6 @@ async fn the_leader_cleans_up_and_a_cluster_that_comes_back_meanwhile_starts_ane
     }
 }
 
-/// Its client leads to the cluster of another name, which is alive.
-#[tokio::test(start_paused = true)]
-async fn a_name_that_is_refused_is_not_cleaned_up_when_it_is_removed() {
-    let servers = TestFleet::new(["east", "west", "hub"]);
-    for host in ["east", "west", "hub"] {
-        add(&client_of(&servers, host), "a").await;
-    }
-    servers.insert("alias", servers.server("east").unwrap());
-    servers.insert("self", servers.server("hub").unwrap());
-    let hub_server = servers.remove("hub").unwrap();
-    let hub = Client::with_transport(&config("hub", "one"), servers.clone()).unwrap();
-    let (sender, clusters) = Clusters::channel();
-    let (log, cleaned) = (Log::default(), Log::default());
-    let logged = cleaned.clone();
-    let manager = Manager::new(hub)
-        .cluster_options(options(&servers, &Requests::default()))
-        .clusters(clusters)
-        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
-        .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
-    let fleet = manager.fleet();
-    let (stop, running) = run(manager);
-    let announce = async |text: &str, host: &str| {
-        sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
-        sleep(seconds(10)).await;
-    };
-    announce("self", "self").await;
-    announce("one", "east").await;
-    announce("three", "west").await;
-    assert_eq!(log.take(), ["self a", "one a", "three a"]);
-    announce("three", "alias").await;
-    servers.insert("hub", hub_server);
-    sleep(seconds(60)).await;
-    for text in ["self", "three"] {
-        assert_eq!(state(&fleet, text), Some(ClusterState::Failed), "{text}");
-        remove(&sender, text).await;
-    }
-    sleep(seconds(60)).await;
-    assert_eq!((fleet.statuses().len(), cleaned.take()), (1, vec![]));
-    for host in ["east", "hub"] {
-        Api::<ConfigMap>::default_namespaced(client_of(&servers, host)).get("a").await.unwrap();
-    }
-    stop.cancel();
-    running.await.unwrap().unwrap();
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_standby_does_not_clean_up_on_a_cluster_that_is_announced_again() {
     let servers = TestFleet::new(["east"]);
@@ -263,42 +218,4 @@ async fn a_standby_does_not_clean_up_on_a_cluster_that_is_announced_again() {
     tokio::time::timeout(seconds(2), running_third).await.unwrap().unwrap().unwrap();
     stop_second.cancel();
     running_second.await.unwrap().unwrap();
-}
-
-/// The first has the clean-up of its own cluster, also if the next has the name at once.
-#[tokio::test(start_paused = true)]
-async fn a_cluster_whose_name_goes_to_another_one_is_cleaned_up_and_the_same_one_is_not() {
-    let servers = TestFleet::new(["east", "west"]);
-    add(&client_of(&servers, "east"), "a").await;
-    servers.insert("alias", servers.server("east").unwrap());
-    let ((first, of_first), (second, of_second)) = (Clusters::channel(), Clusters::channel());
-    let (log, requests) = (Log::default(), Requests::default());
-    let logged = log.clone();
-    let manager = Manager::new(hub())
-        .cluster_options(options(&servers, &requests))
-        .clusters(of_first)
-        .clusters(of_second)
-        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
-        .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
-    let (stop, running) = run(manager);
-    let announce = async |sender: &mpsc::Sender<ClusterEvent>, host: &str| {
-        let spec = ClusterSpec::new(name("x"), config(host, "one")).label("host", host);
-        sender.send(spec.into()).await.unwrap();
-        sleep(seconds(10)).await;
-    };
-    announce(&first, "east").await;
-    announce(&second, "alias").await;
-    assert_eq!(log.take(), ["x a"]);
-    remove(&first, "x").await;
-    sleep(seconds(10)).await;
-    assert_eq!(log.take(), ["x a"], "it is the same cluster: the name starts anew there");
-    announce(&first, "west").await;
-    remove(&second, "x").await;
-    sleep(seconds(10)).await;
-    assert_eq!(log.take(), ["cleaned up x"]);
-    let east: Api<ConfigMap> = Api::default_namespaced(client_of(&servers, "east"));
-    assert!(east.get_opt("a").await.unwrap().is_none(), "with the client of the old one");
-    assert_eq!(requests.clients(), 1);
-    stop.cancel();
-    running.await.unwrap().unwrap();
 }

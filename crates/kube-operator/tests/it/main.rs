@@ -10,6 +10,7 @@ mod children_fences;
 #[cfg(feature = "manager")]
 mod clusters;
 #[cfg(feature = "manager")]
+mod clusters_addresses;
 mod clusters_announced;
 #[cfg(feature = "manager")]
 mod clusters_flood;
@@ -19,8 +20,13 @@ mod clusters_input;
 mod clusters_memory;
 #[cfg(feature = "manager")]
 mod clusters_removal;
+mod clusters_replaced;
+#[cfg(feature = "manager")]
+mod clusters_selected;
 #[cfg(feature = "manager")]
 mod clusters_shards;
+#[cfg(feature = "manager")]
+mod clusters_triggers;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]

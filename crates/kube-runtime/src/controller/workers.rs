@@ -25,7 +25,8 @@ use tokio::time::Instant;
 ///
 /// # Cost
 ///
-/// An uncontended lock and O(log lanes) for each start and end of a reconcile. A lane without work takes no memory.
+/// An uncontended lock and O(log lanes) for each start and end of a reconcile, and while the reserve is in use, O(lanes that wait and have
+/// workers). A lane without work takes no memory.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -63,13 +64,14 @@ impl Workers {
         Self { tickets: Arc::new(Mutex::new(tickets)), names: SharedNames::default(), limit }
     }
 
-    /// Keeps so many workers for lanes that have none: a lane gets a second one only while more are free. Fewer lanes than that in which
-    /// everything hangs leave workers to all others.
+    /// Keeps workers for so many lanes, those that have some and those that have none yet, and a quarter of that always for the latter:
+    /// a lane gets a second one only while more are free. Fewer lanes than that in which everything hangs leave workers to all others, and
+    /// in a lane in which one reconcile hangs, others run.
     ///
     /// ```
     /// use kube_runtime::controller::Workers;
     ///
-    /// // Up to 31 lanes may hang, and however many work, 32 reconciles run at once.
+    /// // Up to 31 lanes may hang. One that works has 8, eight have 40 together, and 24 or more have 56.
     /// let workers = Workers::new(64, 8).with_reserve(32);
     /// # drop(workers);
     /// ```
@@ -298,6 +300,32 @@ mod tests {
         assert!(other.acquire(now()));
         long.keep(0);
         assert!(long.acquire(now()));
+    }
+
+    /// The same program runs everywhere, so the same kind of object may hang everywhere.
+    #[tokio::test(start_paused = true)]
+    async fn one_that_hangs_in_each_of_many_lanes_does_not_stop_the_others_of_its_lane() {
+        let workers = Workers::new(64, 8).with_reserve(32);
+        let mut lanes: Vec<_> = (0..40).map(|number| of(&workers, &format!("l{number}"))).collect();
+        for lane in &mut lanes {
+            assert!(lane.acquire(now()));
+        }
+        for lane in &mut lanes {
+            for _ in 0..3 {
+                assert!(lane.acquire(now()));
+                lane.keep(1);
+            }
+        }
+        lanes.iter_mut().for_each(|lane| while lane.acquire(now()) {});
+        assert!(of(&workers, "another").acquire(now()));
+
+        for (lanes, expected) in [(1, 8), (8, 40), (24, 56)] {
+            let workers = Workers::new(64, 8).with_reserve(32);
+            let mut lanes: Vec<_> = (0..lanes).map(|number| of(&workers, &format!("l{number}"))).collect();
+            lanes.iter_mut().for_each(|lane| while lane.acquire(now()) {});
+            lanes.iter_mut().for_each(|lane| while lane.acquire(now()) {});
+            assert_eq!(lanes.iter().map(|lane| lane.running.len()).sum::<usize>(), expected);
+        }
     }
 
     #[tokio::test(start_paused = true)]

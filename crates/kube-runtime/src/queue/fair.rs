@@ -41,6 +41,8 @@ pub(super) struct FairLanes<K, L> {
     round: u64,
     /// How many keys of one lane run at most.
     lane_limit: usize,
+    /// The number of lanes of which keys run.
+    running: usize,
     changes: usize,
     background: usize,
     last_id: u32,
@@ -91,6 +93,7 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
             next_turn: 0,
             round: 0,
             lane_limit,
+            running: 0,
             changes: 0,
             background: 0,
             last_id: 0,
@@ -163,8 +166,10 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
                 continue;
             };
             let after = lane.keys.len();
+            let is_first = lane.running == 0;
             lane.started(now);
             lane.has_turn = false;
+            self.running += usize::from(is_first);
             self.changes -= before.0 - after.0;
             self.background -= before.1 - after.1;
             self.round = self.round.max(turn.round);
@@ -180,6 +185,8 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         let lane = self.lane(id);
         lane.settle(now);
         lane.running -= 1;
+        let was_last = lane.running == 0;
+        self.running -= usize::from(was_last);
         self.arrive(id, now);
     }
 
@@ -192,6 +199,11 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
     pub(super) fn next_keys(&self) -> impl Iterator<Item = &K> {
         let next = self.turns.values().next().and_then(|id| self.lanes.get(id));
         next.into_iter().flat_map(|lane| lane.keys.first_of_lanes())
+    }
+
+    /// Of how many lanes keys run.
+    pub(super) fn running_lanes(&self) -> usize {
+        self.running
     }
 
     /// How many lanes there are.

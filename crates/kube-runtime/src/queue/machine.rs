@@ -10,7 +10,8 @@
 //! - Within a priority, keys start in the order in which they became due or were raised to that priority.
 //! - With fair lanes, the last two hold within each lane; lanes are served in turn, and one that is at its limit delays no other. A key
 //!   stays in the lane of the push that made it pending until it has run.
-//! - Every operation costs O(log n) or less. A key that neither waits nor runs uses no memory.
+//! - Every operation costs O(log n) or less; with fair lanes, a start also O(lanes that are passed over for their running keys).
+//!   A key that neither waits nor runs uses no memory.
 
 use super::{
     fair::{FairLanes, LaneId, LaneNumbers},
@@ -36,7 +37,7 @@ pub(crate) struct Queue<K, P, L = ()> {
     ready: Ready<K, L>,
     running: usize,
     limit: usize,
-    /// How many of these are for lanes of which no key runs.
+    /// How many of these are for lanes of which no key runs, less one for each of which some does.
     reserve: usize,
     next_sequence: u64,
     /// How many keys became pending.
@@ -101,7 +102,7 @@ impl<K: Eq + Hash + Clone, P, L: Eq + Hash + Clone> Queue<K, P, L> {
         Self::with(limit, Ready::Fair(Box::new(FairLanes::new(or_no_limit(lane_limit)))))
     }
 
-    /// Keeps room for so many keys of lanes of which none runs: fewer lanes than that whose keys never finish leave room for others.
+    /// Keeps room for so many lanes: those of which keys run, and those of which none does yet. For the latter, always for a quarter.
     pub(crate) fn with_reserve(self, keys: u16) -> Self {
         Self { reserve: keys.into(), ..self }
     }
@@ -190,11 +191,17 @@ impl<K: Eq + Hash + Clone, P, L: Eq + Hash + Clone> Queue<K, P, L> {
             Some(Entry::Ready { sequence, payload, .. }) => *sequence == place.sequence && may_start(payload),
             _ => false,
         };
-        let is_reserved = self.limit - self.running <= self.reserve;
-        let below = if is_reserved { 1 } else { usize::MAX };
-        let key = self.ready.pop_where(now, below, allowed, is_current(entries))?;
+        let key = self.ready.pop_where(now, self.most_of_a_lane(), allowed, is_current(entries))?;
         self.running += 1;
         Some(self.take(key, now))
+    }
+
+    /// Of a lane of which fewer keys run, one may start. Each lane that has one running needs no more of the reserve: with many of them, a
+    /// key that never finishes stops no other of its lane.
+    fn most_of_a_lane(&self) -> usize {
+        let needed = self.reserve.saturating_sub(self.ready.running_lanes());
+        let is_reserved = self.limit - self.running <= needed.max(self.reserve.div_ceil(4));
+        if is_reserved { 1 } else { usize::MAX }
     }
 
     /// Marks the run of `key` as finished. A dirty key is scheduled again.

@@ -92,6 +92,14 @@ impl<K, L: Eq + Hash + Clone> Ready<K, L> {
         one_line.into_iter().flatten().chain(fair.into_iter().flatten())
     }
 
+    /// Of how many fair lanes keys run.
+    pub(super) fn running_lanes(&self) -> usize {
+        match self {
+            Self::OneLine(_) => 0,
+            Self::Fair(lanes) => lanes.running_lanes(),
+        }
+    }
+
     /// How many fair lanes there are.
     pub(super) fn count_lanes(&self) -> usize {
         match self {

@@ -134,6 +134,23 @@ impl Error {
         is_panic || self.undecodable().next().is_some()
     }
 
+    /// The message without the collection, as [`WatchSnapshot::last_error`](super::WatchSnapshot::last_error) has it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_collection(&self) -> String {
+        let path = match self {
+            Self::InitialListFailed(error) | Self::WatchStartFailed(error) | Self::WatchFailed(error) => {
+                path_of(error)
+            }
+            Self::WatchError(status) => path_of_status(status),
+            Self::NoResourceVersion => None,
+        };
+        match path {
+            Some(path) => self.to_string().replacen(&collection_of(path), "", 1),
+            None => self.to_string(),
+        }
+    }
+
     fn in_collection(self, path: &str) -> Self {
         match self {
             Self::InitialListFailed(error) => Self::InitialListFailed(error_in_collection(error, path)),
@@ -193,23 +210,37 @@ impl StdError for InCollection {
 
 /// ` (pods in namespace default): `, the causes and what to check, for the end of a message.
 fn describe(error: &kube_client::Error) -> String {
+    match error {
+        kube_client::Error::Api(status) => describe_status(status),
+        _ => message(path_of(error), error, advice(error)),
+    }
+}
+
+fn describe_status(status: &Status) -> String {
+    message(path_of_status(status), status, advice_on(status))
+}
+
+fn path_of(error: &kube_client::Error) -> Option<&str> {
     use kube_client::Error as E;
     let in_collection = match error {
-        E::Api(status) => return describe_status(status),
+        E::Api(status) => return path_of_status(status),
         E::Service(cause) => cause.downcast_ref::<InCollection>(),
         E::ReadEvents(cause) => cause.get_ref().and_then(|cause| cause.downcast_ref::<InCollection>()),
         _ => None,
     };
-    message(in_collection.map(|it| it.path.as_str()), error, advice(error))
+    in_collection.map(|it| it.path.as_str())
 }
 
-fn describe_status(status: &Status) -> String {
-    let path = status.metadata.as_ref().and_then(|metadata| metadata.self_link.as_deref());
-    message(path, status, advice_on(status))
+fn path_of_status(status: &Status) -> Option<&str> {
+    status.metadata.as_ref().and_then(|metadata| metadata.self_link.as_deref())
+}
+
+fn collection_of(path: &str) -> String {
+    format!(" ({})", kind_and_scope(path))
 }
 
 fn message(path: Option<&str>, cause: &(dyn StdError + 'static), advice: Option<&str>) -> String {
-    let collection = path.map(|path| format!(" ({})", kind_and_scope(path))).unwrap_or_default();
+    let collection = path.map(collection_of).unwrap_or_default();
     let advice = advice.map(|advice| format!(" ({advice})")).unwrap_or_default();
     format!("{collection}: {}{advice}", ErrorChain(cause))
 }
@@ -297,7 +328,9 @@ mod tests {
                 "the watch failed (pods in namespace default): Error reading events stream: refused",
             ),
         ] {
+            let in_snapshot = error.to_string();
             let error = error.in_collection(PODS);
+            assert_eq!(error.without_collection(), in_snapshot);
             assert_eq!(error.to_string(), expected);
             assert_eq!(ErrorChain(&error).to_string(), expected, "the message has all causes");
         }

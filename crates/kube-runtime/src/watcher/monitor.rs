@@ -102,6 +102,13 @@ impl WatchMonitor {
         self.watches().watches().iter().map(|watch| WatchSnapshot::of(watch, now)).collect()
     }
 
+    /// Whether each watch shows the cluster to which its client leads.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn shows_present_clusters(&self) -> bool {
+        self.watches().show_present_clusters()
+    }
+
     /// The watch that has done nothing for longest, with that time: neither received an event or a bookmark, nor ended, failed or begun
     /// anew, waits between retries not counted.
     pub(crate) fn longest_idle(&self) -> Option<(WatchSnapshot, Duration)> {

@@ -21,6 +21,8 @@ pub(super) struct Project {
     pub(super) template: i64,
     pub(super) group: String,
     pub(super) source: Source,
+    /// Where other clusters come from on which it works, too.
+    pub(super) clusters: Option<Clusters>,
     /// The kind that it began with.
     pub(super) first: NewKind,
     /// In the order in which it was added.
@@ -33,6 +35,13 @@ pub(super) struct NewKind {
     pub(super) kind: Kind,
     pub(super) version: String,
     pub(super) scope: Scope,
+}
+
+/// Where the clusters come from on which a project works besides its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Clusters {
+    /// From Secrets with a kubeconfig, in the namespace of the operator
+    Secrets,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +88,10 @@ impl Project {
             group: text("group")?.to_owned(),
             // Of another one nothing is known, so it is left as it is.
             source: kube.and_then(Source::of_dependency).unwrap_or_else(|| Source::Path("../kube".into())),
+            clusters: match known.get("clusters") {
+                Some(_) => Some(text("clusters")?.parse()?),
+                None => None,
+            },
             first: NewKind {
                 kind: text("kind")?.parse()?,
                 version: text("version")?.to_owned(),
@@ -205,6 +218,25 @@ impl FromStr for Scope {
             "Namespaced" => Ok(Self::Namespaced),
             "Cluster" => Ok(Self::Cluster),
             _ => bail!("scope {text:?}: expected Namespaced or Cluster"),
+        }
+    }
+}
+
+impl fmt::Display for Clusters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Secrets => f.write_str("secrets"),
+        }
+    }
+}
+
+impl FromStr for Clusters {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "secrets" => Ok(Self::Secrets),
+            _ => bail!("Cargo.toml: {TABLE}.clusters: {text:?}: expected \"secrets\""),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 
-use super::description::{NewKind, Project, Scope};
+use super::description::{Clusters, NewKind, Project, Scope};
 use super::names::Kind;
 use super::source::{KUBE, Source};
 use super::templates::{self, TEMPLATES};
@@ -32,6 +32,10 @@ pub(crate) struct New {
 
     #[command(flatten)]
     version: VersionAndScope,
+
+    /// Also work on other clusters, which come and go while the operator runs
+    #[arg(long, value_name = "FROM", value_enum)]
+    clusters: Option<Clusters>,
 
     /// Depend on this checkout of kube, instead of the repository and commit of this program
     #[arg(long, value_name = "DIR")]
@@ -80,6 +84,7 @@ impl New {
             template: template.number,
             group: self.group,
             source,
+            clusters: self.clusters,
             first: self.version.of(kind),
             added: Vec::new(),
         };

@@ -8,6 +8,7 @@ fn git(commit: &str) -> Source {
 fn project(added: &[&str]) -> Project {
     let first = NewKind { kind: "Page".parse().unwrap(), version: "v1".into(), scope: Scope::Namespaced };
     let mut project = Project {
+        clusters: None,
         name: "pages".into(),
         template: 1,
         group: "example.com".into(),

@@ -20,7 +20,7 @@ use crate::cli::runtime;
 #[command(after_help = "\
 With --check, a line for each rule that the roles of DIR lack (missing) or have beyond what the program
 needs (excess). Roles count that are bound to the ServiceAccount of the program, generated or written by
-hand; folders with a Helm chart, samples and hidden files are left out.
+hand; folders with a Helm chart, samples, members (roles on other clusters) and hidden files are left out.
 Exit codes: 0 the roles are those that the program needs; 1 a rule is missing or excess (--check);
 2 wrong input, a project that does not build, a program without the subcommand `manifests`.")]
 pub(crate) struct Rbac {

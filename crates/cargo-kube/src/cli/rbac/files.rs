@@ -43,7 +43,11 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if entry.file_type()?.is_dir() {
-            let is_left_out = name.starts_with('.') || name == "samples" || path.join("Chart.yaml").exists();
+            // The roles in `members` are for other clusters.
+            let is_left_out = name.starts_with('.')
+                || name == "samples"
+                || name == "members"
+                || path.join("Chart.yaml").exists();
             if !is_left_out {
                 collect(&path, files)?;
             }

@@ -1,5 +1,6 @@
 //! What a provider has announced, and the events of objects of the hub as clusters.
 
+use super::first::First;
 use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec},
@@ -9,11 +10,14 @@ use futures::{Stream, StreamExt, stream};
 use kube_core::{Resource, ResourceExt};
 use kube_runtime::watcher::{self, Event};
 use std::collections::{BTreeSet, VecDeque};
+use tokio::time::{Instant, timeout_at};
 
 /// The names that a provider has announced. No I/O.
 #[derive(Debug, Default)]
 pub(super) struct Announced {
     names: BTreeSet<ClusterName>,
+    /// Those of objects that are there and could not be used up to now.
+    unusable: BTreeSet<ClusterName>,
     /// While a list runs: what it had so far, usable or not.
     listed: Option<BTreeSet<ClusterName>>,
 }
@@ -29,15 +33,20 @@ impl Announced {
         if let Some(listed) = &mut self.listed {
             listed.insert(name.clone());
         }
+        if !self.names.contains(name) {
+            self.unusable.insert(name.clone());
+        }
     }
 
     /// It is announced.
     pub(super) fn add(&mut self, name: ClusterName) {
+        self.unusable.remove(&name);
         self.names.insert(name);
     }
 
     /// There is no such object any more. Returns whether it was announced.
     pub(super) fn remove(&mut self, name: &ClusterName) -> bool {
+        self.unusable.remove(name);
         self.names.remove(name)
     }
 
@@ -46,6 +55,7 @@ impl Announced {
         let Some(listed) = self.listed.take() else { return Vec::new() };
         let gone: Vec<_> = self.names.difference(&listed).cloned().collect();
         self.names.retain(|name| listed.contains(name));
+        self.unusable.retain(|name| listed.contains(name));
         gone
     }
 }
@@ -58,19 +68,26 @@ pub(super) fn of_objects<K: Resource + Send + 'static>(
     name_of: NameOf,
     spec_of: impl AsyncSpec<K>,
 ) -> impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send {
-    let reader = ObjectReader { announced: Announced::default(), name_of, spec_of };
+    let reader = ObjectReader { announced: Announced::default(), first: First::default(), name_of, spec_of };
     let state = (Box::pin(watch), reader, VecDeque::new());
     stream::unfold(state, |(mut watch, mut reader, mut pending)| async move {
         loop {
             if let Some(event) = pending.pop_front() {
                 return Some((event, (watch, reader, pending)));
             }
-            match watch.next().await? {
-                Ok(event) => pending.extend(reader.read(event).await),
-                Err(error) => {
-                    reader.cannot_read(&error);
-                    pending.push_back(Err(ClusterError::Watch(Box::new(error))));
-                }
+            let next = match reader.first.until() {
+                Some(until) => timeout_at(until, watch.next()).await,
+                None => Ok(watch.next().await),
+            };
+            match next {
+                Ok(event) => match event? {
+                    Ok(event) => pending.extend(reader.read(event).await),
+                    Err(error) => {
+                        reader.cannot_read(&error);
+                        pending.push_back(Err(ClusterError::Watch(Box::new(error))));
+                    }
+                },
+                Err(_elapsed) => pending.extend(reader.first_read()),
             }
         }
     })
@@ -90,6 +107,7 @@ pub(super) trait AsyncSpec<K>: Send + Sync + 'static {
 
 struct ObjectReader<S> {
     announced: Announced,
+    first: First,
     name_of: NameOf,
     spec_of: S,
 }
@@ -105,7 +123,27 @@ impl<S> ObjectReader<S> {
         }
     }
 
+    /// What it says of the first list, once that is complete.
+    fn first_read(&mut self) -> Vec<Result<ClusterEvent, ClusterError>> {
+        self.first.read(&self.announced.unusable, Instant::now())
+    }
+
     async fn read<K: Resource + Send>(&mut self, event: Event<K>) -> Vec<Result<ClusterEvent, ClusterError>>
+    where
+        S: AsyncSpec<K>,
+    {
+        let is_list = matches!(event, Event::InitDone);
+        let mut events = self.changes(event).await;
+        if is_list || self.first.until().is_some() {
+            events.extend(self.first_read());
+        }
+        events
+    }
+
+    async fn changes<K: Resource + Send>(
+        &mut self,
+        event: Event<K>,
+    ) -> Vec<Result<ClusterEvent, ClusterError>>
     where
         S: AsyncSpec<K>,
     {
@@ -115,11 +153,7 @@ impl<S> ObjectReader<S> {
                 self.announced.begin();
                 Vec::new()
             }
-            Event::InitDone => {
-                let gone = self.announced.end().into_iter();
-                let gone = gone.map(ClusterEvent::Removed);
-                gone.chain([ClusterEvent::InitDone]).map(Ok).collect()
-            }
+            Event::InitDone => self.announced.end().into_iter().map(ClusterEvent::Removed).map(Ok).collect(),
             Event::InitApply(object) | Event::Apply(object) => {
                 let name = match name_of(&object) {
                     Ok(name) => name,
@@ -167,5 +201,22 @@ mod tests {
         announced.begin(); // the list failed and began anew
         announced.seen(&name("a"));
         assert_eq!((announced.end(), announced.end()), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_is_there_and_was_never_usable_is_known_until_it_is_or_goes() {
+        let mut announced = Announced::default();
+        announced.begin();
+        for text in ["a", "b", "c"] {
+            announced.seen(&name(text));
+        }
+        announced.add(name("a"));
+        announced.seen(&name("a")); // unusable now, but it is known
+        announced.end();
+        assert_eq!(announced.unusable, [name("b"), name("c")].into());
+        announced.remove(&name("b"));
+        announced.begin();
+        announced.end();
+        assert!(announced.unusable.is_empty());
     }
 }

@@ -1,67 +1,140 @@
 //! The contexts of a kubeconfig as clusters.
 
+use super::first::First;
 use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
     name::ClusterName,
 };
-use futures::{StreamExt, stream};
+use futures::stream;
 use kube_client::{
     Config,
     config::{KubeConfigOptions, Kubeconfig},
+    error::ErrorChain,
 };
+use std::{collections::VecDeque, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// How often contexts that cannot be used are tried again.
+const INTERVAL: Duration = Duration::from_secs(10);
 
 impl Clusters {
     /// A cluster for each context of a kubeconfig, which is trusted: it may run programs and read files. `place` says in errors where it
     /// comes from.
     ///
-    /// A context whose name is no label value, as those that cloud tools write often are, is an error; the others are used.
-    /// So is one that names a file that is not there; the contexts are read once.
+    /// A context whose name is no label value, as those that cloud tools write often are, is an error; the others are used. So is one that
+    /// cannot be used now, once: it is tried again every 10 s, because a file that it names may come later.
     pub fn contexts(place: impl Into<String>, kubeconfig: Kubeconfig) -> Self {
         let place = place.into();
-        let names: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
         let source = format!("the contexts of {place}");
-        let events = stream::iter(names).then(move |context| {
-            let (kubeconfig, place) = (kubeconfig.clone(), place.clone());
-            async move { cluster_of(context, kubeconfig, place).await.map(ClusterEvent::from) }
-        });
+        let state = (Contexts::new(place, kubeconfig), First::default(), VecDeque::new(), false);
+        let events =
+            stream::unfold(state, |(mut contexts, mut first, mut pending, mut is_again)| async move {
+                loop {
+                    if let Some(event) = pending.pop_front() {
+                        return Some((event, (contexts, first, pending, is_again)));
+                    }
+                    if std::mem::replace(&mut is_again, true) {
+                        if contexts.left.is_empty() {
+                            return None;
+                        }
+                        sleep(INTERVAL).await;
+                    }
+                    pending.extend(contexts.read().await);
+                    pending.extend(first.read(&contexts.unusable(), Instant::now()));
+                }
+            });
         Self::of(source, events)
     }
 }
 
-async fn cluster_of(
-    context: String,
-    kubeconfig: Kubeconfig,
+struct Contexts {
     place: String,
-) -> Result<ClusterSpec, ClusterError> {
-    let name = ClusterName::new(&context)
-        .map_err(|source| ClusterError::Name { place: format!("context {context:?} of {place}"), source })?;
-    let options = KubeConfigOptions { context: Some(context.clone()), ..KubeConfigOptions::default() };
-    match Config::from_custom_kubeconfig(kubeconfig, &options).await {
-        Ok(config) => Ok(ClusterSpec::new(name, config)),
-        Err(source) => Err(ClusterError::Context { context, place, source }),
+    kubeconfig: Kubeconfig,
+    /// Those that were not announced yet.
+    left: Vec<Context>,
+}
+
+struct Context {
+    name: String,
+    /// Why it could not be used.
+    problem: Option<String>,
+}
+
+impl Contexts {
+    fn new(place: String, kubeconfig: Kubeconfig) -> Self {
+        let names = kubeconfig.contexts.iter().map(|context| context.name.clone());
+        let left = names.map(|name| Context { name, problem: None }).collect();
+        Self { place, kubeconfig, left }
+    }
+
+    /// Those that can be used now, and errors that were not there before.
+    async fn read(&mut self) -> Vec<Result<ClusterEvent, ClusterError>> {
+        let mut events = Vec::new();
+        for mut context in std::mem::take(&mut self.left) {
+            let name = match self.name_of(&context) {
+                Ok(name) => name,
+                Err(error) => {
+                    events.push(Err(error));
+                    continue;
+                }
+            };
+            let options = KubeConfigOptions { context: Some(context.name.clone()), ..Default::default() };
+            match Config::from_custom_kubeconfig(self.kubeconfig.clone(), &options).await {
+                Ok(config) => events.push(Ok(ClusterSpec::new(name, config).into())),
+                Err(source) => {
+                    let problem = ErrorChain(&source).to_string();
+                    if context.problem.as_ref() != Some(&problem) {
+                        let (context, place) = (context.name.clone(), self.place.clone());
+                        events.push(Err(ClusterError::Context { context, place, source }));
+                    }
+                    context.problem = Some(problem);
+                    self.left.push(context);
+                }
+            }
+        }
+        events
+    }
+
+    /// The clusters that were not announced yet.
+    fn unusable(&self) -> Vec<ClusterName> {
+        self.left.iter().filter_map(|context| ClusterName::new(&context.name).ok()).collect()
+    }
+
+    fn name_of(&self, context: &Context) -> Result<ClusterName, ClusterError> {
+        let Context { name, .. } = context;
+        ClusterName::new(name).map_err(|source| {
+            let place = format!("context {name:?} of {}", self.place);
+            ClusterError::Name { place, source }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::StreamExt;
+    use std::fs;
 
-    #[tokio::test]
-    async fn contexts_that_cannot_be_used_are_errors_and_the_others_clusters() {
-        let text = "clusters: [{name: c, cluster: {server: 'https://c:6443'}}]\nusers: [{name: u, user: {token: t}}]\n\
-             contexts: [{name: east, context: {cluster: c, user: u}}, {name: 'a@b', context: {cluster: c, user: u}},\n\
-             {name: west, context: {cluster: nowhere, user: u}}, {name: north, context: {cluster: c, user: u, namespace: n}}]\n";
-        let clusters = Clusters::contexts("~/.kube/config", Kubeconfig::from_yaml(text).unwrap());
-        assert_eq!(clusters.source(), "the contexts of ~/.kube/config");
-        let events: Vec<_> = clusters.events.collect().await;
-        let texts = events.into_iter().map(|event| match event {
+    fn text(event: Result<ClusterEvent, ClusterError>) -> String {
+        match event {
             Ok(ClusterEvent::Upsert(spec)) => format!("{} {}", spec.name, spec.config.default_namespace),
             Ok(other) => format!("{other:?}"),
             Err(error) => error.to_string(),
-        });
-        let texts = texts.collect::<Vec<_>>();
-        assert_eq!((texts[0].as_str(), texts[3].as_str()), ("east default", "north n"));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn contexts_that_cannot_be_used_are_errors_and_the_others_clusters() {
+        let kubeconfig = "clusters: [{name: c, cluster: {server: 'https://c:6443'}}]\nusers: [{name: u, user: {token: t}}]\n\
+             contexts: [{name: east, context: {cluster: c, user: u}}, {name: 'a@b', context: {cluster: c, user: u}},\n\
+             {name: west, context: {cluster: nowhere, user: u}}, {name: north, context: {cluster: c, user: u, namespace: n}}]\n";
+        let clusters = Clusters::contexts("~/.kube/config", Kubeconfig::from_yaml(kubeconfig).unwrap());
+        assert_eq!(clusters.source(), "the contexts of ~/.kube/config");
+        let texts: Vec<_> = clusters.events.take(6).map(text).collect().await;
+        let usable = (texts[0].as_str(), texts[3].as_str(), texts[5].as_str());
+        assert_eq!(usable, ("east default", "north n", "InitDone"));
+        assert!(texts[4].starts_with("after 5 minutes") && texts[4].ends_with(": west"), "{}", texts[4]);
         assert!(
             texts[1].starts_with(r#"context "a@b" of ~/.kube/config: "a@b" cannot be the name"#),
             "{}",
@@ -69,5 +142,28 @@ mod tests {
         );
         assert!(texts[2].starts_with(r#"context "west" of ~/.kube/config: "#), "{}", texts[2]);
         assert!(texts[2].contains("nowhere"), "{}", texts[2]);
+    }
+
+    /// The volume of a certificate may be filled after the program has started.
+    #[tokio::test]
+    async fn a_context_whose_file_comes_later_is_used_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.crt");
+        let kubeconfig = format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://c:6443', certificate-authority: '{}'}}}}]\n\
+             users: [{{name: u, user: {{token: t}}}}]\ncontexts: [{{name: east, context: {{cluster: c, user: u}}}}]\n",
+            file.display()
+        );
+        let kubeconfig = Kubeconfig::from_yaml(&kubeconfig).unwrap();
+        let mut contexts = Contexts::new("the test".to_owned(), kubeconfig);
+        let texts = async |contexts: &mut Contexts| -> Vec<String> {
+            contexts.read().await.into_iter().map(text).collect()
+        };
+        let missing = texts(&mut contexts).await;
+        assert!(missing.len() == 1 && missing[0].contains("ca.crt"), "{missing:?}");
+        assert_eq!(texts(&mut contexts).await, [""; 0], "an error is said once");
+        fs::write(&file, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+        assert_eq!(texts(&mut contexts).await, ["east default"]);
+        assert_eq!((texts(&mut contexts).await, contexts.left.len()), (vec![], 0));
     }
 }

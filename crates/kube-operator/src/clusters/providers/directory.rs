@@ -1,5 +1,6 @@
 //! A directory of kubeconfigs, one file for each cluster.
 
+use super::first::First;
 use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
@@ -13,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How often the directory is read.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -31,18 +32,18 @@ impl Clusters {
         let path = path.into();
         let source = format!("the directory {}", path.display());
         let directory = Directory { path, files: BTreeMap::new(), last_error: None };
-        let state = (directory, VecDeque::new(), false);
-        let events = stream::unfold(state, |(mut directory, mut pending, mut wait)| async move {
+        let state = (directory, First::default(), VecDeque::new(), false);
+        let events = stream::unfold(state, |(mut directory, mut first, mut pending, mut wait)| async move {
             loop {
                 if let Some(event) = pending.pop_front() {
-                    return Some((event, (directory, pending, wait)));
+                    return Some((event, (directory, first, pending, wait)));
                 }
                 if std::mem::replace(&mut wait, true) {
                     sleep(INTERVAL).await;
                 }
                 pending.extend(directory.read().await);
                 if directory.last_error.is_none() {
-                    pending.push_back(Ok(ClusterEvent::InitDone));
+                    pending.extend(first.read(&directory.unusable(), Instant::now()));
                 }
             }
         });
@@ -99,6 +100,14 @@ impl Directory {
             }
         }
         events
+    }
+
+    /// The clusters of files that could not be used up to now, and may be later.
+    fn unusable(&self) -> Vec<ClusterName> {
+        let may_be =
+            |file: &File| file.cluster.is_none() && (file.content.is_err() || file.unusable.is_some());
+        let files = self.files.iter().filter(|(_, file)| may_be(file));
+        files.filter_map(|(path, _)| name_of(path).ok()).collect()
     }
 
     async fn changed(
@@ -267,10 +276,11 @@ mod tests {
         let missing = read(&mut directory).await;
         assert!(missing.len() == 1 && missing[0].contains("ca.crt"), "{missing:?}");
         assert_eq!(read(&mut directory).await, [""; 0], "an error is said once");
+        assert_eq!(directory.unusable(), [ClusterName::new("east").unwrap()]);
         let text = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         fs::write(&certificate, text).unwrap();
         assert_eq!(read(&mut directory).await, ["+east https://a:6443/"]);
-        assert_eq!(read(&mut directory).await, [""; 0]);
+        assert_eq!((read(&mut directory).await, directory.unusable()), (vec![], vec![]));
     }
 
     /// Otherwise an error of a volume would remove clusters, and the program clean up on them.

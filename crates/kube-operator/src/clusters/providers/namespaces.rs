@@ -9,7 +9,10 @@ use crate::clusters::{
 use k8s_openapi::api::core::v1::Namespace;
 use kube_client::{Api, Client, Config};
 use kube_core::ResourceExt;
-use kube_runtime::{WatchStreamExt, watcher};
+use kube_runtime::{
+    WatchStreamExt,
+    watcher::{self, WatchMonitor},
+};
 
 impl Clusters {
     /// A cluster for each namespace that matches the label selector, in the cluster of `client` and `config`: for trying a program for many
@@ -22,8 +25,9 @@ impl Clusters {
         let watched = watcher::Config { label_selector: Some(labels), ..watcher::Config::default() };
         let api = Api::<Namespace>::all(client);
         let path = api.resource_url().to_owned();
-        let watch = watcher(api, watched).default_backoff();
-        Self::of(source, of_objects(watch, name_of, OfNamespace(config))).watching(path)
+        let watches = WatchMonitor::new(&source, "Namespace");
+        let watch = watches.watcher(api, watched).default_backoff();
+        Self::of(source, of_objects(watch, name_of, OfNamespace(config))).watching(path, watches)
     }
 }
 

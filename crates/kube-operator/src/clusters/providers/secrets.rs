@@ -9,7 +9,10 @@ use crate::clusters::{
 use k8s_openapi::api::core::v1::Secret;
 use kube_client::{Api, Client, client::KubeconfigSecret, config::KubeconfigAllowList};
 use kube_core::ResourceExt;
-use kube_runtime::{WatchStreamExt, watcher};
+use kube_runtime::{
+    WatchStreamExt,
+    watcher::{self, WatchMonitor},
+};
 
 /// Clusters whose kubeconfigs are in Secrets of the hub.
 ///
@@ -81,8 +84,9 @@ impl From<SecretClusters> for Clusters {
             None => "the Secrets".to_owned(),
         };
         let path = api.resource_url().to_owned();
-        let watch = watcher(api, config).default_backoff();
-        Self::of(source, of_objects(watch, name_of, secrets)).watching(path)
+        let watches = WatchMonitor::new(&source, "Secret");
+        let watch = watches.watcher(api, config).default_backoff();
+        Self::of(source, of_objects(watch, name_of, secrets)).watching(path, watches)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cli::project::description::{Addition, NewKind, Project, Scope};
+use crate::cli::project::description::{Addition, Clusters, NewKind, Project, Scope};
 use crate::cli::project::source::Source;
 
 /// A later template, for tests of upgrades: a changed line, a new file, one that is no more.
@@ -26,6 +26,7 @@ fn project(kind: &str, scope: Scope, source: Source) -> Project {
         template: newest(TEMPLATES).number,
         group: "example.com".into(),
         source,
+        clusters: None,
         first,
         added: vec![],
     }
@@ -103,6 +104,37 @@ fn a_new_project_has_thirteen_files_with_every_answer_in_its_place() {
             assert_eq!(files["Dockerfile"].contains("COPY --from=kube"), source.local().is_some());
         }
     }
+}
+
+#[test]
+fn a_project_for_many_clusters_has_no_more_files_and_keeps_its_answer() {
+    for scope in [Scope::Namespaced, Scope::Cluster] {
+        let many = Project { clusters: Some(Clusters::Secrets), ..project("Page", scope, git()) };
+        let files = render(&many);
+        assert_eq!(files.len(), 13, "{:?}", files.keys());
+        check(&files);
+        assert_eq!(Project::parse(&files["Cargo.toml"]).unwrap(), many);
+        for (path, part) in [
+            ("src/lib.rs", "manager = manager.clusters(clusters);"),
+            ("src/lib.rs", "manifests = manifests.for_members(NAME);"),
+            ("src/page/reconcile.rs", "\"pages-of-members\","),
+            ("tests/operator.rs", "granted_on_members()"),
+            ("README.md", "## Other clusters"),
+        ] {
+            assert!(files[path].contains(part), "{path}: {part}\n{}", files[path]);
+            assert!(!render(&pages(&[]))[path].contains(part), "{path}: {part}");
+        }
+        let files = render(&with(many, &ALL));
+        check(&files);
+        assert!(
+            files["src/blog_post/reconcile.rs"].contains("\"blogposts-of-members\","),
+            "added kinds, too"
+        );
+    }
+    let other = render(&Project { clusters: Some(Clusters::Secrets), ..pages(&[]) })["Cargo.toml"]
+        .replace("clusters = \"secrets\"", "clusters = \"dns\"");
+    let error = format!("{:#}", Project::parse(&other).unwrap_err());
+    assert_eq!(error, "Cargo.toml: package.metadata.cargo-kube.clusters: \"dns\": expected \"secrets\"");
 }
 
 /// A project whose kind is called as itself, which `new NAME` writes.

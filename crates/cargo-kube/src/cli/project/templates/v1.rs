@@ -2,6 +2,8 @@
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 
+mod clusters;
+
 use super::template::{Files, Template};
 use super::{places, versions};
 use crate::cli::project::description::{Addition, NewKind, Project, Scope, Webhook, record};
@@ -252,7 +254,7 @@ fn kind_values(project: &Project, kind: &Kind) -> Result<Values> {
 }
 
 fn values(project: &Project, new: &NewKind) -> Values {
-    let Project { name, group, source, template, .. } = project;
+    let Project { name, group, source, template, clusters, .. } = project;
     let NewKind { kind, version, scope } = new;
     let namespaced = *scope == Scope::Namespaced;
     let either = |of_namespaced: &str, of_cluster: &str| {
@@ -263,7 +265,8 @@ fn values(project: &Project, new: &NewKind) -> Values {
          let objects: Api<__KIND__> = Api::namespaced(context.client.clone(), &namespace);\n",
         "    let objects: Api<__KIND__> = Api::all(context.client.clone());\n",
     );
-    vec![
+    let of_clusters = clusters::values(*clusters);
+    let of_project = vec![
         ("API_OF_OBJECT", object),
         ("MAP_NAMESPACE", either("", "\n            namespace: client.default_namespace(),")),
         ("ALL_NAMESPACES", either(" --all-namespaces", "")),
@@ -286,7 +289,8 @@ fn values(project: &Project, new: &NewKind) -> Values {
         ("DOCKER_BUILD", docker_build(name, source)),
         ("DOCKER_SOURCE", docker_source(name, source)),
         ("CI_SOURCE", ci_source(source)),
-    ]
+    ];
+    of_clusters.into_iter().chain(of_project).collect()
 }
 
 /// The command that builds the image. A checkout on this machine is a second context.

@@ -1,0 +1,102 @@
+//! A controller on a cluster while the labels of that match.
+
+use crate::clusters::{Cluster, Look, Work, WorkResult};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
+use kube_core::{Selector, SelectorExt};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Runs the controller that `make` returns while the labels of the cluster match all selectors, each time another one. The first is made at
+/// once if they do.
+pub(super) fn while_selected(
+    name: Arc<str>,
+    cluster: &Cluster,
+    selectors: Arc<[Selector]>,
+    make: impl Fn() -> Work + Send + Sync + 'static,
+) -> Work {
+    let (shown, labels) = (Shown::default(), cluster.watch_labels());
+    let next = match_all(&selectors, &cluster.labels()).then(|| shown.begin(make()));
+    let selected = Selected { shown: shown.clone(), labels, selectors, make, next };
+    Work { name, look: Box::new(move || shown.look()), run: Box::new(move |stop| selected.run(stop).boxed()) }
+}
+
+type Labels = Arc<BTreeMap<String, String>>;
+
+type Run = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, WorkResult> + Send>;
+
+struct Selected<F> {
+    shown: Shown,
+    labels: watch::Receiver<Labels>,
+    selectors: Arc<[Selector]>,
+    make: F,
+    /// The controller that was made and does not run yet.
+    next: Option<Run>,
+}
+
+impl<F: Fn() -> Work> Selected<F> {
+    async fn run(self, stop: CancellationToken) -> WorkResult {
+        let Self { shown, mut labels, selectors, make, mut next } = self;
+        loop {
+            if next.is_none() {
+                tokio::select! {
+                    () = until(&mut labels, |labels| match_all(&selectors, labels)) => {}
+                    () = stop.cancelled() => return Ok(()),
+                }
+            }
+            let run = next.take().unwrap_or_else(|| shown.begin(make()));
+            let ends = stop.child_token();
+            let mut running = run(ends.clone());
+            let result = tokio::select! {
+                result = &mut running => result,
+                () = until(&mut labels, |labels| !match_all(&selectors, labels)) => {
+                    ends.cancel();
+                    running.await
+                }
+            };
+            shown.end();
+            result?;
+            if stop.is_cancelled() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// How the present controller is: in sync if there is none. Clones are the same.
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<Option<Shows>>>);
+
+type Shows = Box<dyn Fn() -> Look + Send + Sync>;
+
+impl Shown {
+    /// This is the controller from now on. Returns what runs it.
+    fn begin(&self, work: Work) -> Run {
+        *self.0.lock() = Some(work.look);
+        work.run
+    }
+
+    fn end(&self) {
+        *self.0.lock() = None;
+    }
+
+    fn look(&self) -> Look {
+        self.0.lock().as_ref().map_or(Look { synced: true, fault: None }, |look| look())
+    }
+}
+
+fn match_all(selectors: &[Selector], labels: &Labels) -> bool {
+    selectors.iter().all(|selector| selector.matches(labels))
+}
+
+/// Completes when the labels are such.
+async fn until(labels: &mut watch::Receiver<Labels>, are_such: impl Fn(&Labels) -> bool) {
+    let is_closed = labels.wait_for(are_such).await.is_err();
+    if is_closed {
+        pending::<()>().await; // the cluster is gone, and what runs on it is told to stop
+    }
+}
