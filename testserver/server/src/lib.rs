@@ -15,7 +15,7 @@
 // - In: `socket` has connections, `server` the tower service, `route` reads paths and options, `fault` answers in place of the server,
 //   `call` is a request with its body, `rbac` says who sends it and what it may do.
 // - What it is about: `scheme` has the kinds and their discovery, `crd` custom resources, `schema` their structure, `gotypes` the structs
-//   of built-in kinds, `object` what all objects have.
+//   of built-in kinds, `object` what all objects have. `text_table` finds lines of the tables of these.
 // - What it does: `handlers` has a function a verb, `write` the path of a write. Its stages use `patch` and `apply` (changes), `strategy`
 //   (defaults, fields of the server), `admission` (plugins, policies), `webhook` and `validation`.
 // - The state: `storage` has the objects, `watch` tells of changes, `cluster` is the state behind one lock, with controllers, of which

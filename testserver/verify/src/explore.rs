@@ -13,7 +13,8 @@ use crate::{
     outcome::Outcome,
     plan::{Plan, RunFault},
     report::{Failure, Report},
-    run::{Scenario, run, slow_controllers},
+    run::{run, slow_controllers},
+    scenario::Scenario,
     trace::Line,
 };
 

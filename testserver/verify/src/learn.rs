@@ -12,7 +12,8 @@ use crate::{
     oracle,
     outcome::{Known, Outcome, Reference},
     plan::{Plan, Verb},
-    run::{Scenario, run},
+    run::run,
+    scenario::Scenario,
     state::{normalize, paths, qualified},
     trace::Line,
 };

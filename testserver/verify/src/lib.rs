@@ -27,7 +27,7 @@
 // The modules, in the order in which a verification uses them:
 //
 // - What the user writes: `verify` is the builder, `operator` what is tried, `workload` its steps, `invariant` a condition, `family` a kind
-//   of faults.
+//   of faults; all of it is the `scenario`.
 // - What a run is made of: `kinds` and `state` know objects and compare states, `plan` says which fault comes where, `gate` stands between
 //   the operator and the server and writes the `trace`, `run` is one run, `outcome` what it has shown, `panics` those of the operator, and a
 //   `watchdog` ends one that never awaits.
@@ -50,6 +50,7 @@ mod panics;
 mod plan;
 mod report;
 mod run;
+mod scenario;
 mod shards;
 mod state;
 mod trace;

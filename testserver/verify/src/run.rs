@@ -8,18 +8,16 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::{
     finding::{Finding, Oracle},
     gate::{Session, call, take_leases},
-    invariant::Invariant,
     kinds::Kinds,
-    operator::{Start, Versions, World, supervise},
+    operator::{Versions, World, supervise},
     oracle,
     outcome::{Known, Outcome, Reached, Reference},
     panics,
     plan::{EventFault, Injection, Plan, RunFault, StepFault},
-    report::Allows,
+    scenario::Scenario,
     state::{Difference, Hidden, ObjectName, compare, normalize, paths},
     trace::Trace,
     watchdog::{self, Watchdog},
-    workload::Step,
 };
 
 /// Nothing is to do any more when the operator has not changed the state for this long.
@@ -41,22 +39,6 @@ const MOST_WRITES: usize = 1000;
 const SLOW: Duration = Duration::from_secs(600);
 /// The garbage collector of a cluster is never there at once.
 const COLLECTS_AFTER: Duration = Duration::from_secs(4);
-
-/// What is tried: all that the user has said.
-pub(crate) struct Scenario {
-    pub(crate) operator: Version,
-    /// The version that runs before an upgrade.
-    pub(crate) old_operator: Option<Version>,
-    pub(crate) cluster: Box<dyn Fn(Builder) -> Builder + Send + Sync>,
-    pub(crate) steps: Vec<(String, Step)>,
-    pub(crate) invariants: Arc<[Invariant]>,
-    pub(crate) allows: Allows,
-    /// The most plans of a family, but for `cargo kube verify`.
-    pub(crate) per_family: Option<usize>,
-}
-
-/// Makes the function that starts processes of a version of the operator, once per run.
-pub(crate) type Version = Box<dyn Fn(&World) -> Start + Send + Sync>;
 
 /// One run, on a thread of its own runtime with paused time.
 pub(crate) fn run(

@@ -12,7 +12,7 @@ use crate::{
     options::Options,
     plan::Plan,
     report::{Allows, Report},
-    run::{Scenario, Version},
+    scenario::{Scenario, Version},
     shards,
     state::State,
     workload::Step,

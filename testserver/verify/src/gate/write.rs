@@ -34,6 +34,9 @@ pub(super) async fn respond(
     if let Some(fault) = fault {
         session.log(format!("FAULT: {}", told(fault, &place)));
     }
+    if let Some(refusal) = fault.and_then(injected) {
+        return Ok(refusal);
+    }
     match fault {
         Some(RequestFault::CrashBefore) => {
             session.crash();
@@ -56,24 +59,8 @@ pub(super) async fn respond(
             });
             return pending().await;
         }
-        Some(RequestFault::Conflict) => {
-            return Ok(refusal(409, "Conflict", "injected by verify: the object has been modified"));
-        }
-        Some(RequestFault::TooManyRequests) => {
-            return Ok(refusal(429, "TooManyRequests", "injected by verify: too many requests"));
-        }
-        Some(RequestFault::Refused) => {
-            return Ok(refusal(500, "InternalError", "injected by verify: the write failed"));
-        }
         Some(RequestFault::OtherWriter) => touch(session, target, &parts, &place).await,
-        Some(
-            RequestFault::CrashAfter
-            | RequestFault::CrashDown
-            | RequestFault::Lost
-            | RequestFault::Slow
-            | RequestFault::Upgrade,
-        )
-        | None => {}
+        _ => {}
     }
     let response = write(session, target, &place, parts, body).await?;
     match fault {
@@ -91,6 +78,20 @@ pub(super) async fn respond(
         _ => {}
     }
     Ok(response)
+}
+
+/// The answer of a fault that refuses a write.
+fn injected(fault: RequestFault) -> Option<Response<Body>> {
+    match fault {
+        RequestFault::Conflict => {
+            Some(refusal(409, "Conflict", "injected by verify: the object has been modified"))
+        }
+        RequestFault::TooManyRequests => {
+            Some(refusal(429, "TooManyRequests", "injected by verify: too many requests"))
+        }
+        RequestFault::Refused => Some(refusal(500, "InternalError", "injected by verify: the write failed")),
+        _ => None,
+    }
 }
 
 /// What a request does. A creation has the name in its body; a generated one stands for all of its kind.
