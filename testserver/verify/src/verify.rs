@@ -92,7 +92,8 @@ impl Verify {
         self
     }
 
-    /// A condition that holds after every write, of the operator and of users, and every few seconds in between. It sees all objects.
+    /// A condition that holds after every write, of the operator and of users, and, if the cluster has changed something, every few seconds
+    /// in between. It sees all objects, and nothing else may count: it is not asked again while they stay the same.
     pub fn invariant(
         mut self,
         name: impl Into<String>,
@@ -119,7 +120,7 @@ impl Verify {
     }
 
     /// Tries at most so many plans of each family, evenly spread over the places of the fault, so that a test that runs with all others is
-    /// quick; by default all. The report says how many were left out. `cargo kube verify` tries all.
+    /// quick; by default all. Families begin at different places. The report says how many were left out. `cargo kube verify` tries all.
     ///
     /// # Panics
     /// If it is none.
