@@ -1,4 +1,4 @@
-//! The controller of the quickstart, broken in every place.
+//! The controller of the quickstart, broken by three faults of each sort.
 
 #![allow(dead_code, unreachable_pub, reason = "the program uses the rest of these files")]
 

@@ -1,4 +1,4 @@
-//! The whole operator, broken in every place: its controllers, children and index under the manager with its leader election.
+//! The whole operator, broken: its controllers, children and index under the manager with its leader election.
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 

@@ -28,7 +28,8 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Leaves out plans, so that each family has at most so many, evenly spread.
+    /// Leaves out plans, so that each family has at most so many, evenly spread. Where a family begins depends on its position among all,
+    /// so that families with the same places try different ones.
     pub(crate) fn keep_per_family(&mut self, most: usize) {
         let mut all: BTreeMap<Vec<Family>, usize> = BTreeMap::new();
         self.plans.iter().for_each(|plan| *all.entry(plan.families()).or_default() += 1);
@@ -36,11 +37,14 @@ impl Choice {
         let before = self.plans.len();
         self.plans.retain(|plan| {
             let families = plan.families();
-            let (of, at) = (all[&families], seen.entry(families).or_default());
-            *at += 1;
+            let of = all[&families];
+            let begin: usize = families.iter().map(|family| family.position()).sum();
+            let seen = seen.entry(families).or_default();
+            let at = (*seen + of - begin % of) % of;
+            *seen += 1;
             // The first, and each with which the share that is due grows by one.
             let due = |count: usize| (count * most).div_ceil(of);
-            of <= most || due(*at) > due(*at - 1)
+            of <= most || due(at + 1) > due(at)
         });
         self.not_chosen += before - self.plans.len();
     }
@@ -153,7 +157,7 @@ fn ordered(mut choice: Choice, families: &Families) -> Choice {
     choice.plans.retain(|plan| plan.families().iter().all(|family| families.contains(*family)));
     let rank = |plan: &Plan| {
         let family = plan.families().first().copied();
-        family.map(|family| (family.likelihood(), Family::ALL.iter().position(|other| *other == family)))
+        family.map(|family| (family.likelihood(), family.position()))
     };
     choice.plans.sort_by_key(rank);
     choice
@@ -348,9 +352,30 @@ mod tests {
             assert_eq!(kept.len() + choice.not_chosen, 9, "{kept:?}");
             kept.join(", ")
         };
-        assert_eq!(choice(1), "restart after step 1, down after step 0");
-        let three = "restart after step 1, restart after step 3, restart after step 5";
+        assert_eq!(choice(1), "restart after step 4, down after step 1");
+        let three = "restart after step 1, restart after step 4, restart after step 6";
         assert_eq!(choice(3), format!("{three}, down after step 0, down after step 1"));
         assert_eq!(choice(7).split(", ").count(), 9);
+    }
+
+    #[test]
+    fn families_of_the_same_places_keep_different_ones() {
+        let faults = [RequestFault::CrashBefore, RequestFault::CrashAfter, RequestFault::Lost];
+        let faults = faults.into_iter().chain([RequestFault::Conflict]);
+        let place = |nth| {
+            let operation =
+                Operation { verb: Verb::Apply, resource: "configmaps".to_owned(), name: "a".to_owned() };
+            Place { operation, nth }
+        };
+        let plan = |fault, nth| Plan(vec![Injection::Request(fault, place(nth))]);
+        let plans = faults.flat_map(|fault| (1..=3).map(move |nth| plan(fault, nth))).collect();
+        let mut choice = Choice { plans, ..Choice::default() };
+        choice.keep_per_family(1);
+        let kept: Vec<_> = choice.plans.iter().map(ToString::to_string).collect();
+        assert_eq!(kept.len(), 4, "{kept:?}");
+        for nth in 1..=3 {
+            let at = format!("#{nth}");
+            assert!(kept.iter().any(|plan| plan.ends_with(&at)), "no fault at {at}: {kept:?}");
+        }
     }
 }

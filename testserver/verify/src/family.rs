@@ -128,6 +128,11 @@ impl Family {
         }
     }
 
+    /// Its place in [`ALL`](Self::ALL).
+    pub(crate) fn position(self) -> usize {
+        Self::ALL.iter().position(|other| *other == self).unwrap_or(Self::ALL.len())
+    }
+
     pub(crate) fn likelihood(self) -> Likelihood {
         match self {
             Self::Late | Self::StaleRestart => Likelihood::Exotic,

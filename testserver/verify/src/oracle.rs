@@ -62,13 +62,13 @@ impl Expected {
     /// What the reference has; and once more an object that the run itself has deleted, if the operator made it, or that a late write may
     /// have made, so that it has to be deleted.
     pub(crate) fn of(reference: &Reference, deleted: Option<&str>, late: Option<&str>) -> Self {
-        let Reference { mut counts, mut values, masks, .. } = reference.clone();
+        let (mut counts, mut values) = (reference.counts.clone(), reference.values.clone());
         if let Some(object) = deleted
             && let Some(count) = counts.get_mut(&(object.to_owned(), Verb::Create))
         {
             *count += 1;
             let own = |mask: &&String| mask.strip_prefix(object).is_some_and(|path| path.starts_with('.'));
-            masks.iter().filter(own).for_each(|mask| *values.entry(mask.clone()).or_default() += 1);
+            reference.masks.iter().filter(own).for_each(|mask| *values.entry(mask.clone()).or_default() += 1);
         }
         if let Some(object) = late {
             for verb in [Verb::Create, Verb::Delete] {
@@ -80,7 +80,7 @@ impl Expected {
 }
 
 impl Expected {
-    /// A new version may delete what it does not want any more, and the old one has made other objects: what the new one makes, too, counts.
+    /// A new version may delete what it does not want any more, and the old one has made other objects: those of both versions count.
     pub(crate) fn allow_migration(&mut self, counts: &BTreeMap<(String, Verb), usize>) {
         for (object, verb) in counts.keys() {
             let key = (object.clone(), *verb);

@@ -63,6 +63,17 @@ pub(crate) fn run(
     outcome
 }
 
+/// How the steps have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// In a finding.
+    Wrong,
+    /// As in the reference, which was still after its last step: to wait would show nothing.
+    Joined,
+    /// After the last step, in which a fault came or the operator did something else.
+    Reached,
+}
+
 struct Run<'r> {
     scenario: &'r Scenario,
     plan: &'r Plan,
@@ -122,7 +133,7 @@ impl<'r> Run<'r> {
         };
         // The operator starts before anything happens.
         sleep(Duration::from_secs(5)).await;
-        if run.steps().await {
+        if run.steps().await == End::Reached {
             run.stay_still().await;
         }
         supervisor.abort();
@@ -130,8 +141,8 @@ impl<'r> Run<'r> {
         run.outcome
     }
 
-    /// All steps; false if one ended in a finding.
-    async fn steps(&mut self) -> bool {
+    /// All steps, or those until the run goes on as the reference does.
+    async fn steps(&mut self) -> End {
         for at in 0..=self.scenario.steps.len() {
             self.session.set_step(at);
             if let Some((name, step)) = at.checked_sub(1).and_then(|at| self.scenario.steps.get(at)) {
@@ -139,26 +150,26 @@ impl<'r> Run<'r> {
                 if let Err(error) = step.perform(&self.session).await {
                     let what = format!("step {at}, {name}: {error}");
                     self.outcome.findings.push(Finding::new(Oracle::Workload, what));
-                    return false;
+                    return End::Wrong;
                 }
                 if self.session.held.send_replace(false) {
                     self.session.log("the operator starts again");
                 }
             }
             if !self.settle(at).await || !self.reach(at).await {
-                return false;
+                return End::Wrong;
             }
             self.versions.push(self.session.server.resource_version());
             if let Some(fault) = self.plan.after_step(at)
                 && !self.inject(fault, at).await
             {
-                return false;
+                return End::Wrong;
             }
             if self.has_joined(at) {
-                return true;
+                return End::Joined;
             }
         }
-        true
+        End::Reached
     }
 
     /// Waits until the operator has nothing to do.
@@ -322,28 +333,23 @@ impl<'r> Run<'r> {
     }
 
     /// Whether the run goes on as the reference does: the faults are over, and the operator has since made a whole step as it does there,
-    /// with the same result. A step without a write shows nothing; and what a process remembers shows when objects are deleted.
+    /// with the same result. For later steps a step without a write shows nothing, only faults of requests are gone without a trace, and
+    /// what a process remembers shows when objects are deleted.
     fn has_joined(&self, at: usize) -> bool {
         let Some(reference) = self.reference else { return false };
-        if self.scenario.steps.iter().skip(at).any(|(_, step)| step.deletes()) {
-            return false;
-        }
+        let later = self.scenario.steps.get(at..).unwrap_or_default();
+        let only_requests =
+            || self.plan.0.iter().all(|injection| matches!(injection, Injection::Request(..)));
+        let is_shown = later.is_empty()
+            || !later.iter().any(|(_, step)| step.deletes())
+                && only_requests()
+                && reference.trace.writes_in(at);
         let fired = self.session.fired();
-        let only_requests = self.plan.0.iter().all(|injection| matches!(injection, Injection::Request(..)));
-        let over = fired.len() == self.plan.0.len() && fired.last().is_some_and(|step| *step < at);
-        let operations = |trace: &Trace| -> (Vec<_>, Vec<_>) {
-            let writes = trace.effective().filter(|write| write.step == at);
-            let reads = trace.reads.iter().filter(|(_, step)| *step == at);
-            (
-                writes.map(|write| write.place.operation.clone()).collect(),
-                reads.map(|(place, _)| place.operation.clone()).collect(),
-            )
-        };
-        let expected = operations(&reference.trace);
-        only_requests
-            && over
-            && !expected.0.is_empty()
-            && self.session.trace(|trace| operations(trace)) == expected
+        let are_over = fired.len() == self.plan.0.len() && fired.last().is_some_and(|step| *step < at);
+        is_shown
+            && are_over
+            && self.session.lag_until().is_none()
+            && self.session.trace(|trace| trace.repeats(&reference.trace, at))
     }
 
     /// Nothing may happen any more.

@@ -65,8 +65,8 @@ impl Verify {
 
     /// Tries upgrades from an old version too ([`Family::Upgrade`]): it runs until it crashes, after each of its writes and between the
     /// steps, then the version of [`new`](Self::new) starts. From then on the state must be the one of the new version alone, values that
-    /// were generated stay, and nothing that both make is made twice. The definitions are those of the new version all the time, as they are
-    /// installed first.
+    /// were generated stay, and nothing that both make is made twice. The definitions are those of the new version all the time, as they
+    /// are installed first.
     ///
     /// Both functions get the same [`World`]: take fakes from [`World::fake`].
     ///
@@ -112,7 +112,8 @@ impl Verify {
         self
     }
 
-    /// A condition that holds after every write, of the operator and of users, and every few seconds in between. It sees all objects.
+    /// A condition that holds after every write, of the operator and of users, and, if the cluster has changed something, every few seconds
+    /// in between. It sees all objects, and nothing else may count: it is not asked again while they stay the same.
     pub fn invariant(
         mut self,
         name: impl Into<String>,
@@ -139,7 +140,7 @@ impl Verify {
     }
 
     /// Tries at most so many plans of each family, evenly spread over the places of the fault, so that a test that runs with all others is
-    /// quick; by default all. The report says how many were left out. `cargo kube verify` tries all.
+    /// quick; by default all. Families begin at different places. The report says how many were left out. `cargo kube verify` tries all.
     ///
     /// # Panics
     /// If it is none.

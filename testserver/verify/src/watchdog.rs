@@ -1,5 +1,5 @@
-//! Ends a run in which the operator keeps the thread: a loop without an await, or a call that blocks. Nothing else could end it, as all of a
-//! run is on one thread.
+//! Ends a run in which the operator keeps the thread: a loop without an await, or a call that blocks. Nothing else could end it, as all
+//! of a run is on one thread.
 
 use std::{
     sync::{

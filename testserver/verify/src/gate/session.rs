@@ -77,6 +77,8 @@ struct Inner {
     other_leads_until: Option<Instant>,
     trace: Trace,
     broken: Vec<Finding>,
+    /// The version of the state that the invariants have judged last.
+    judged: u64,
 }
 
 impl Inner {
@@ -110,6 +112,7 @@ impl Session {
             other_leads_until: None,
             trace: Trace::default(),
             broken: Vec::new(),
+            judged: 0,
         };
         Arc::new(Self {
             server,
@@ -376,9 +379,11 @@ impl Session {
         !owners.is_empty() && !owners.iter().any(exists)
     }
 
-    /// Judges the invariants of the user; each is told once.
+    /// Judges the invariants of the user, if something has changed since the last time; each is told once.
     pub(crate) fn check_invariants(&self) {
-        if self.invariants.is_empty() {
+        let version = self.server.resource_version();
+        if self.invariants.is_empty() || std::mem::replace(&mut self.inner.lock().judged, version) == version
+        {
             return;
         }
         let mut resources = self.kinds.resources();
@@ -396,5 +401,33 @@ impl Session {
     /// The invariants that were broken.
     pub(crate) fn broken(&self) -> Vec<Finding> {
         std::mem::take(&mut self.inner.lock().broken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn invariants_judge_each_state_once() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = asked.clone();
+        let holds = move |state: &State| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            state.count_of("configmaps") == 0
+        };
+        let invariant = Invariant { name: "no ConfigMap".to_owned(), holds: Box::new(holds) };
+        let (server, plan) = (ApiServer::new(), Plan::default());
+        let kinds = Kinds::discover(&server).await;
+        let session = Session::new(server.clone(), Names::default(), kinds, &plan, Arc::from([invariant]));
+        session.check_invariants();
+        session.check_invariants();
+        assert_eq!((asked.load(Ordering::Relaxed), session.broken().len()), (1, 0));
+        server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n").unwrap();
+        session.check_invariants();
+        session.check_invariants();
+        assert_eq!((asked.load(Ordering::Relaxed), session.broken().len()), (2, 1));
     }
 }

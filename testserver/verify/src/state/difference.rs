@@ -80,8 +80,8 @@ pub(crate) fn paths(path: &str, one: &Value, other: &Value, differs: &mut impl F
         (Value::Object(fields), Value::Object(others)) => {
             let added = others.keys().filter(|key| !fields.contains_key(*key));
             for key in fields.keys().chain(added) {
-                let field = |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
-                paths(&format!("{path}.{key}"), &field(fields), &field(others), differs);
+                let [field, other] = [fields, others].map(|of| of.get(key).unwrap_or(&Value::Null));
+                paths(&format!("{path}.{key}"), field, other, differs);
             }
         }
         (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {

@@ -1,5 +1,5 @@
-//! Breaks the operator in every place: crashes, lost answers, refusals, old caches. After each step,
-//! the cluster has to be as without the fault.
+//! Breaks the operator by one fault of each sort: crashes, lost answers, refusals, old caches. After
+//! each step, the cluster has to be as without the fault.
 //!
 //! `cargo kube verify` tries all places, in several processes, and one plan again: `--plan TEXT`.
 
