@@ -11,6 +11,7 @@ mod children_fences;
 mod clusters;
 #[cfg(feature = "manager")]
 mod clusters_addresses;
+#[cfg(feature = "manager")]
 mod clusters_announced;
 #[cfg(feature = "manager")]
 mod clusters_flood;
@@ -20,6 +21,7 @@ mod clusters_input;
 mod clusters_memory;
 #[cfg(feature = "manager")]
 mod clusters_removal;
+#[cfg(feature = "manager")]
 mod clusters_replaced;
 #[cfg(feature = "manager")]
 mod clusters_selected;
