@@ -6,7 +6,8 @@
 //! [`Builder`] configures either, with initial objects. [`ApiServer::fault`] injects faults, [`ApiServer::advance`] advances its clock,
 //! [`ApiServer::snapshot`] saves its state.
 //!
-//! Admission and conversion webhooks are called over HTTPS at their URL, or at a service with an external name or endpoints.
+//! Admission and conversion webhooks are called over HTTPS at their URL, or at a service with an external name or endpoints; in the
+//! process, and in paused time, with [`ApiServer::service_backend`].
 //!
 #![doc = include_str!("../support.md")]
 
@@ -17,7 +18,7 @@
 // - What it is about: `scheme` has the kinds and their discovery, `crd` custom resources, `schema` their structure, `gotypes` the structs
 //   of built-in kinds, `object` what all objects have. `text_table` finds lines of the tables of these.
 // - What it does: `handlers` has a function a verb, `write` the path of a write. Its stages use `patch` and `apply` (changes), `strategy`
-//   (defaults, fields of the server), `admission` (plugins, policies), `webhook` and `validation`.
+//   (defaults, fields of the server), `admission` (plugins, policies), `webhook` with each `backend` in the process, and `validation`.
 // - The state: `storage` has the objects, `watch` tells of changes, `cluster` is the state behind one lock, with controllers, of which
 //   `workloads` has the decisions; `pods` is the node.
 // - Out: `response` encodes, `protobuf` as well, `status_error` refuses.
@@ -25,6 +26,7 @@
 //   ports; `clock`, `ids` and `secret` are small.
 mod admission;
 mod apply;
+mod backend;
 mod builder;
 mod call;
 mod clock;
@@ -61,6 +63,7 @@ mod workloads;
 mod write;
 
 pub use admission::{AdmissionPlugin, UnknownPlugin};
+pub use backend::ServiceBackend;
 pub use builder::Builder;
 pub use cluster::BuiltInController;
 pub use fault::{Fault, FaultResponse, FaultRule, Match};

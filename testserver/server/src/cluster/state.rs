@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     admission::{AdmissionContext, AdmissionControl, AdmissionPlugin},
+    backend::Backends,
     clock::Clock,
     crd,
     ids::Ids,
@@ -39,6 +40,13 @@ pub(crate) struct ClusterState {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
+    pub(crate) backends: Backends,
+}
+
+impl AsRef<Backends> for ClusterState {
+    fn as_ref(&self) -> &Backends {
+        &self.backends
+    }
 }
 
 impl AsRef<Storage> for ClusterState {
@@ -66,6 +74,7 @@ impl ClusterState {
             kubelet: Kubelet::new(clock.clone()),
             clock,
             ids: Ids::new(settings.seed),
+            backends: Backends::default(),
         };
         cluster.bootstrap();
         cluster.bootstrap_priority_classes();

@@ -1,14 +1,18 @@
 //! The handle of a server: faults, clock, snapshots, users.
 
-use std::{fmt, path::Path, sync::Arc, time::Duration};
+use std::{error::Error, fmt, path::Path, sync::Arc, time::Duration};
 
-use http::request::Parts;
+use bytes::Bytes;
+use http::{Request, Response, request::Parts};
+use http_body_util::Full;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
+use tower::Service;
 
 use super::observer::Observer;
 use crate::{
+    backend::{ServiceBackend, ServicePort},
     clock::Clock,
     cluster::{ClusterState, Settings},
     fault::{Fault, FaultRule, FaultRules, Match},
@@ -239,6 +243,35 @@ impl ApiServer {
     #[must_use]
     pub fn as_user(&self, user: User) -> Self {
         Self { identity: Arc::new(user.with_implicit_group()), ..self.clone() }
+    }
+
+    /// Lets a tower service in this process answer the calls of webhooks, for admission and conversion, whose `clientConfig` names this
+    /// service and port: without sockets, TLS and the objects of the service, and with timeouts on tokio's clock, so that paused time moves
+    /// them. Calls go to the network again when the result is dropped. A later backend of the same port takes the place of this one.
+    ///
+    /// An [`io::Error`](std::io::Error) of the kind `ConnectionRefused` is told as such, a panic as a connection that breaks.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use http_body_util::Full;
+    /// use kube_testserver::ApiServer;
+    ///
+    /// let answer = |_request| async { Ok::<_, std::io::Error>(http::Response::new(Full::<Bytes>::default())) };
+    /// let server = ApiServer::new();
+    /// let backend = server.service_backend("shop", "prices", 443, tower::service_fn(answer));
+    /// // ... create a webhook configuration for the service, and objects ...
+    /// drop(backend);
+    /// ```
+    pub fn service_backend<S, B>(&self, namespace: &str, name: &str, port: u16, service: S) -> ServiceBackend
+    where
+        S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        S::Future: Send,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+    {
+        let at = ServicePort { namespace: namespace.to_owned(), name: name.to_owned(), port };
+        self.cluster.lock().backends.add(at, service)
     }
 
     /// The kubelet, which serves `exec`, `attach`, `port-forward` and `logs`.

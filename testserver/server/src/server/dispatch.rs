@@ -88,7 +88,8 @@ async fn run(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Respon
         if call.webhook_responses.len() >= MAX_WEBHOOK_CALLS {
             return Err(StatusError::internal("the object changes faster than its webhooks respond"));
         }
-        let response = webhook::send(&webhook_call).await;
+        let backends = server.cluster().lock().backends.clone();
+        let response = webhook::send(&webhook_call, &backends).await;
         call.webhook_responses.record(*webhook_call, response);
         call.endpoint = current_endpoint(server, &call.endpoint)?;
     }

@@ -1,32 +1,60 @@
-//! The address of a webhook: its URL, or where its service is.
+//! Where a webhook is called: at its URL, or at its service.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use super::Target;
-use crate::storage::{Key, Storage};
+use super::{Target, target};
+use crate::{
+    backend::ServicePort,
+    storage::{Key, Storage},
+};
 
 /// The label of an EndpointSlice with the name of its service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
-/// Resolves a webhook's `clientConfig`: its URL, or the address of the service it references.
-///
-/// # Errors
-/// The message that the client receives.
-pub(crate) fn resolve(storage: &Storage, config: &Value) -> Result<Target, String> {
+/// Where a webhook is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// The service that the configuration names, and the path there.
+    pub(super) service: Option<(ServicePort, String)>,
+    /// Where it is in the network, or why it is nowhere, in the words that the client receives.
+    pub(super) target: Result<Target, String>,
+}
+
+impl Address {
+    /// That of a `clientConfig`.
+    pub(crate) fn of(storage: &Storage, config: &Value) -> Self {
+        let service = config["url"].is_null().then(|| service(&config["service"]));
+        Self { service, target: resolve(storage, config) }
+    }
+
+    /// The same address with the timeout in its query.
+    #[must_use]
+    pub(crate) fn within(self, seconds: u64) -> Self {
+        let service = self.service.map(|(port, path)| (port, target::path_within(&path, seconds)));
+        Self { service, target: self.target.map(|target| target.within(seconds)) }
+    }
+}
+
+/// The port and the path of a reference to a service.
+fn service(service: &Value) -> (ServicePort, String) {
+    let text = |field: &str| service[field].as_str().unwrap_or_default().to_owned();
+    let port = service["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or(443);
+    let path = format!("/{}", text("path").trim_start_matches('/'));
+    (ServicePort { namespace: text("namespace"), name: text("name"), port }, path)
+}
+
+/// Resolves a `clientConfig`: its URL, or the address of the service it references.
+fn resolve(storage: &Storage, config: &Value) -> Result<Target, String> {
     let ca = config["caBundle"].as_str().unwrap_or_default();
     let ca_bundle = BASE64_STANDARD.decode(ca).unwrap_or_default();
     if let Some(url) = config["url"].as_str() {
         return Target::of_url(url, ca_bundle);
     }
-    let service = &config["service"];
-    let text = |field: &str| service[field].as_str().unwrap_or_default();
-    let (namespace, name) = (text("namespace"), text("name"));
-    let port = service["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or(443);
-    let path = format!("/{}", text("path").trim_start_matches('/'));
-    let server_name = format!("{name}.{namespace}.svc");
-    let (host, port) = service_address(storage, namespace, name, port)
-        .map_err(|why| format!("Post \"https://{server_name}:{port}{path}\": {why}"))?;
+    let (at, path) = service(&config["service"]);
+    let server_name = format!("{}.{}.svc", at.name, at.namespace);
+    let (host, port) = service_address(storage, &at.namespace, &at.name, at.port)
+        .map_err(|why| format!("Post \"https://{at}{path}\": {why}"))?;
     Ok(Target { host, port, server_name, path, ca_bundle })
 }
 

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Target;
+use super::Address;
 
 /// A pending call to a webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WebhookCall {
-    /// The webhook's address, or why it has none.
-    pub(crate) target: Result<Target, String>,
+    pub(crate) address: Address,
     pub(crate) timeout: Duration,
     /// Identifies the call among those of the same request when the handler runs again. Contains nothing that differs between runs, such as
     /// the uid of the review.

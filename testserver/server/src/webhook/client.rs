@@ -1,4 +1,4 @@
-//! The webhook client: one call per connection.
+//! The webhook client: one call per connection, or to a backend in the process.
 
 use std::{sync::Arc, sync::mpsc, time::Duration};
 
@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::{Target, WebhookCall, tls};
+use crate::backend::Backends;
 
 /// The largest response: as large as a request may be.
 const MAX_RESPONSE: usize = 3 * 1024 * 1024;
@@ -20,25 +21,28 @@ const MAX_REDIRECTS: usize = 10;
 /// Added to the timeout, so that a webhook that gives up at the timeout can still respond.
 const GRACE: Duration = Duration::from_millis(50);
 
+const TIMED_OUT: &str = "context deadline exceeded";
+
 /// What begins the error of a webhook that has not responded.
 pub(crate) const UNREACHED: &str = "failed to call webhook: ";
 
 /// Sends a call and returns the review in the response. The error is the text after "failed calling webhook".
-///
-/// The timeout is measured in real time, also with a paused tokio clock: the webhook runs outside the runtime.
-pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
-    let target = call.target.clone()?;
-    let url = target.to_string();
-    let (done, waiting) = mpsc::channel::<()>();
-    let timeout = call.timeout + GRACE;
-    // A blocking task also stops a paused clock from advancing.
-    let timed_out = tokio::task::spawn_blocking(move || waiting.recv_timeout(timeout));
-    let body = Bytes::from(call.body.to_string());
-    let result = tokio::select! {
-        result = follow(target, body) => result,
-        _ = timed_out => Err("context deadline exceeded".to_string()),
+pub(crate) async fn send(call: &WebhookCall, backends: &Backends) -> Result<Value, String> {
+    let in_process = call.address.service.as_ref().and_then(|(port, path)| {
+        let request = request(port.to_string(), path.clone(), Bytes::from(call.body.to_string())).ok()?;
+        Some((format!("https://{port}{path}"), backends.call(port, request)?))
+    });
+    let (url, result) = match in_process {
+        Some((url, answer)) => {
+            // On tokio's clock, as the webhook itself.
+            let answer = tokio::time::timeout(call.timeout, answer).await;
+            (url, answer.unwrap_or_else(|_| Err(TIMED_OUT.to_owned())))
+        }
+        None => {
+            let target = call.address.target.clone()?;
+            (target.to_string(), send_to(target, call).await)
+        }
     };
-    drop(done);
     match result.map_err(|why| format!("{UNREACHED}Post \"{url}\": {why}"))? {
         (code @ 200..=299, body) if body.is_empty() => {
             Err(format!("0-length response with status code: {code} and content type: application/json"))
@@ -51,6 +55,32 @@ pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
             Err("an error on the server (\"unknown\") has prevented the request from succeeding".into())
         }
     }
+}
+
+/// Sends a call over the network. The timeout is measured in real time, also with a paused tokio clock: the webhook runs outside of it.
+async fn send_to(target: Target, call: &WebhookCall) -> Result<(u16, Bytes), String> {
+    let (done, waiting) = mpsc::channel::<()>();
+    let timeout = call.timeout + GRACE;
+    // A blocking task also stops a paused clock from advancing.
+    let timed_out = tokio::task::spawn_blocking(move || waiting.recv_timeout(timeout));
+    let body = Bytes::from(call.body.to_string());
+    let result = tokio::select! {
+        result = follow(target, body) => result,
+        _ = timed_out => Err(TIMED_OUT.to_owned()),
+    };
+    drop(done);
+    result
+}
+
+/// A review, as the API server sends it.
+fn request(host: String, path: String, body: Bytes) -> Result<Request<Full<Bytes>>, String> {
+    Request::post(path)
+        .header(header::HOST, host)
+        .header(header::USER_AGENT, "kube-apiserver-admission")
+        .header(header::ACCEPT, "application/json, */*")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Full::new(body))
+        .map_err(|why| why.to_string())
 }
 
 /// Sends a request, again where the webhook says that it has moved: Go's router does for paths with two slashes.
@@ -86,14 +116,7 @@ async fn post(target: Target, body: Bytes) -> Result<Response, String> {
     let stream = connector.connect(name, stream).await.map_err(|why| format!("tls: {why}"))?;
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|why| why.to_string())?;
-    let host = format!("{}:{}", target.server_name, target.port);
-    let request = Request::post(target.path)
-        .header(header::HOST, host)
-        .header(header::USER_AGENT, "kube-apiserver-admission")
-        .header(header::ACCEPT, "application/json, */*")
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Full::new(body))
-        .map_err(|why| why.to_string())?;
+    let request = request(format!("{}:{}", target.server_name, target.port), target.path, body)?;
     let response = async {
         let response = sender.send_request(request).await.map_err(|why| why.to_string())?;
         let code = response.status().as_u16();

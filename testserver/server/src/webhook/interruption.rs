@@ -47,11 +47,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::webhook::Address;
 
     #[test]
     fn warnings_are_added_to_refusals_only() {
         let call = WebhookCall {
-            target: Err("no address".into()),
+            address: Address { service: None, target: Err("no address".into()) },
             timeout: Duration::from_secs(1),
             key: json!({"hook": "a"}),
             body: Value::Null,

@@ -6,7 +6,7 @@
 //!
 //! - `validate`, `ca_bundle`: whether a configuration can be used.
 //! - `call`, `interruption`: a call that a handler needs. `address`, `target`: where it goes.
-//! - `client`, `tls`: sends it.
+//! - `client`, `tls`: sends it, or hands it to the backend of its service.
 
 mod address;
 mod ca_bundle;
@@ -17,7 +17,7 @@ mod target;
 mod tls;
 mod validate;
 
-pub(crate) use address::resolve;
+pub(crate) use address::Address;
 pub(crate) use ca_bundle::ca_bundle_problem;
 pub(crate) use call::{WebhookCall, WebhookResponses};
 pub(crate) use client::{UNREACHED, send};

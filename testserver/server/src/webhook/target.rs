@@ -38,11 +38,15 @@ impl Target {
 
     /// The same target with the timeout in its query.
     #[must_use]
-    pub(crate) fn within(mut self, seconds: u64) -> Self {
-        let glue = if self.path.contains('?') { '&' } else { '?' };
-        self.path = format!("{}{glue}timeout={seconds}s", self.path);
-        self
+    pub(crate) fn within(self, seconds: u64) -> Self {
+        Self { path: path_within(&self.path, seconds), ..self }
     }
+}
+
+/// A path with the timeout in its query.
+pub(super) fn path_within(path: &str, seconds: u64) -> String {
+    let glue = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{glue}timeout={seconds}s")
 }
 
 impl fmt::Display for Target {

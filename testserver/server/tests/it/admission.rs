@@ -1,5 +1,6 @@
-//! Built-in admission plugins.
+//! Built-in admission plugins, and webhooks.
 
+mod backends;
 mod classes;
 mod limits;
 #[cfg(feature = "cel")]

@@ -9,7 +9,7 @@ use crate::{
     },
     ids,
     scheme::Endpoint,
-    webhook::{self, Interruption, WebhookCall},
+    webhook::{Address, Interruption, WebhookCall},
 };
 
 /// The response of a webhook to a write, or `None` when it does not match, or failed and its `failurePolicy` is `Ignore`.
@@ -35,7 +35,7 @@ pub(crate) fn call_webhook(
         request["uid"] = ids::uid().into();
         let seconds = hook.timeout.as_secs();
         return Err(Interruption::from(WebhookCall {
-            target: webhook::resolve(context.storage, &hook.client).map(|target| target.within(seconds)),
+            address: Address::of(context.storage, &hook.client).within(seconds),
             timeout: hook.timeout,
             key,
             body: json!({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}),

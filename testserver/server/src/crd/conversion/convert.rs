@@ -10,7 +10,7 @@ use crate::{
     object::meta,
     scheme::{Endpoint, Resource},
     storage::{Storage, Stored},
-    webhook::{self, WebhookCall, WebhookResponses},
+    webhook::{self, Address, WebhookCall, WebhookResponses},
 };
 
 /// The timeout of a conversion webhook.
@@ -136,7 +136,7 @@ fn convert_others(
     };
     match responses.find(&key) {
         None => Err(Unconverted::from(WebhookCall {
-            target: webhook::resolve(storage, client).map(|target| target.within(TIMEOUT.as_secs())),
+            address: Address::of(storage, client).within(TIMEOUT.as_secs()),
             timeout: TIMEOUT,
             key,
             body: json!({

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 
 use super::{Unconverted, convert::convert};
 use crate::{
+    backend::Backends,
     scheme::Endpoint,
     storage::{Storage, Stored},
     webhook::{self, WebhookResponses},
@@ -13,14 +14,19 @@ use crate::{
 
 /// Converts stored objects to the version of an endpoint, with at most one webhook call for all. Those that are stored in this version are
 /// shared, not copied.
-pub(crate) async fn to_requested_version<S: AsRef<Storage>>(
+pub(crate) async fn to_requested_version<S: AsRef<Storage> + AsRef<Backends>>(
     state: &Mutex<S>,
     endpoint: &Endpoint,
     objects: &[Arc<Stored>],
 ) -> Result<Vec<Arc<Stored>>, Unconverted> {
     let mut responses = WebhookResponses::default();
     loop {
-        let call = match in_requested_version(state.lock().as_ref(), endpoint, &responses, objects) {
+        let call = match in_requested_version(
+            AsRef::<Storage>::as_ref(&*state.lock()),
+            endpoint,
+            &responses,
+            objects,
+        ) {
             Err(Unconverted::NeedsWebhook(call)) => call,
             converted => return converted,
         };
@@ -28,7 +34,8 @@ pub(crate) async fn to_requested_version<S: AsRef<Storage>>(
             let why = "the conversion asks for a second webhook call".into();
             return Err(Unconverted::Failed { at: None, why });
         }
-        let response = webhook::send(&call).await;
+        let backends: Backends = AsRef::<Backends>::as_ref(&*state.lock()).clone();
+        let response = webhook::send(&call, &backends).await;
         responses.record(*call, response);
     }
 }
