@@ -1,9 +1,12 @@
 //! `cargo kube new`, `add` and `upgrade` as they are called: what they print and write, their exit codes, and that wrong input writes
 //! nothing.
 
-use std::collections::BTreeMap;
+mod texts;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use texts::texts;
 
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -28,20 +31,6 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
 fn project(home: &Path) -> PathBuf {
     done(home, &["new", "pages", "--kind", "Page", "--path", CHECKOUT]);
     home.join("pages")
-}
-
-/// All files below a folder.
-fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(texts(&path));
-        } else {
-            found.insert(path.clone(), std::fs::read_to_string(&path).expect("a text"));
-        }
-    }
-    found
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! `cargo kube verify init` as it is called: what it prints and writes, and that wrong input is one error and writes nothing.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+mod texts;
+
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use texts::texts;
 
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -93,20 +95,6 @@ impl Project {
     }
 }
 
-/// All files below a folder.
-fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(texts(&path));
-        } else {
-            found.insert(path.clone(), std::fs::read_to_string(&path).expect("a text"));
-        }
-    }
-    found
-}
-
 #[test]
 fn the_test_is_written_from_definitions_and_samples() {
     let project = Project::new();
@@ -119,7 +107,7 @@ fn the_test_is_written_from_definitions_and_samples() {
     };
     assert_eq!(lines[..2], ["created tests/verify.rs", "changed Cargo.toml"], "{printed}");
     assert!(lines[2].starts_with(&open("FILL IN: what runs the whole operator")), "{printed}");
-    assert!(lines[3].starts_with(&open("FILL IN: .step(\"a user deletes a child\"")), "{printed}");
+    assert!(lines[3].starts_with(&open("FILL IN: |step| step.delete_of(")), "{printed}");
     assert_eq!(lines[4..], ["next: cargo kube verify"], "{printed}");
 
     assert!(syn::parse_file(&test).is_ok(), "{test}");
@@ -148,6 +136,23 @@ fn the_test_is_written_from_definitions_and_samples() {
 
     let refused = project.refused("", &[]);
     assert_eq!(refused, "error: tests/verify.rs: exists already; expected no file of this name\n");
+}
+
+/// As Git checks texts out on Windows. It does so with each file that it knows as a text, so no `.gitattributes` is written.
+#[test]
+fn a_checkout_with_windows_line_ends_keeps_them() {
+    let (project, windows) = (Project::new(), Project::new());
+    for (path, text) in texts(windows.home.path()) {
+        std::fs::write(path, text.replace('\n', "\r\n")).expect("a file");
+    }
+    assert_eq!(windows.done("", &[]), project.done("", &[]));
+    assert_eq!(windows.read("tests/verify.rs"), project.read("tests/verify.rs"), "a new file, as Git has it");
+    let ends = |text: &str| (text.matches("\r\n").count(), text.matches('\n').count());
+    let (crlf, lf) = ends(&windows.read("Cargo.toml"));
+    assert!(crlf == lf && lf > 5, "{crlf} of {lf} lines");
+    assert_eq!(windows.read("Cargo.toml").replace("\r\n", "\n"), project.read("Cargo.toml"));
+    assert_eq!(texts(windows.home.path()).len(), texts(project.home.path()).len());
+    assert!(!windows.path(".gitattributes").exists());
 }
 
 #[test]

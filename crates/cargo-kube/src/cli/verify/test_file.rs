@@ -44,7 +44,8 @@ impl TestFile<'_> {
             texts += &constant("The namespaces of the samples.", "NAMESPACES", namespaces)?;
         }
         let change = if changed.is_empty() {
-            "        // FILL IN: .step(\"change\", |step| step.patch_of(\"KIND\", \"NAME\", json!({ .. })))\n"
+            "        // FILL IN: |step| step.patch_of(\"KIND\", \"NAME\", json!({ .. })), or leave this step out.\n        \
+             .step(\"change\", |_| {\n            panic!(\"{}:{}: fill in the change\", file!(), line!())\n        })\n"
         } else {
             texts += &constant("What users change: a value of a sample of each kind.", "CHANGED", changed)?;
             "        .step(\"change\", |step| step.apply(CHANGED))\n"
@@ -125,6 +126,8 @@ mod tests {
         assert_eq!(open[0].1, "what runs the whole operator, as `main` does, and uses no other client.");
         assert!(whole.lines().nth(open[0].0 - 1).unwrap().contains(open[0].1));
         assert_eq!(open.len(), 2, "the operator and a child: {open:?}");
+        // The test fails until both are filled in.
+        assert_eq!(whole.matches("    panic!(\"{}:{}: fill in ").count(), 2, "{whole}");
     }
 
     #[test]
@@ -135,7 +138,7 @@ mod tests {
         );
         assert!(!whole.contains("NAMESPACES") && !whole.contains("CHANGED"), "{whole}");
         let open: Vec<_> = open_places(&whole).map(|(_, what)| what).collect();
-        assert!(open.len() == 4 && open[2].starts_with(".step(\"change\""), "{open:?}");
+        assert!(open.len() == 4 && open[2].starts_with("|step| step.patch_of("), "{open:?}");
         assert!(open[1].starts_with("in src/lib.rs, as a test cannot call src/main.rs"), "{open:?}");
     }
 }
