@@ -7,7 +7,7 @@ use crate::{
     plan::{
         EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault, RunFault, StepFault, Verb,
     },
-    trace::Trace,
+    trace::{Trace, Write},
 };
 
 /// Beyond the third write or read of the same kind nothing new is to be expected.
@@ -72,6 +72,9 @@ pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice
             if !trace.leases.is_empty() {
                 add(StepFault::LostLease);
             }
+            if trace.webhooks_in.contains(&(step + 1)) {
+                add(StepFault::WebhookAway);
+            }
             add(StepFault::Down);
         }
     }
@@ -91,6 +94,10 @@ pub(crate) fn deepen(
     steps: usize,
     families: &Families,
 ) -> Choice {
+    if first.upgrades() {
+        // It writes more often because there are two versions.
+        return Choice::default();
+    }
     let mut written = more_often(writes_of(run), writes_of(reference));
     written.extend(after_crash(first, run));
     let read = more_often(reads_of(run), reads_of(reference));
@@ -165,31 +172,32 @@ fn ordered(mut choice: Choice, families: &Families) -> Choice {
 
 /// Upgrades after the writes of the old version, and between the steps; the most likely fault of all.
 pub(crate) fn add_upgrades(old: &Trace, steps: usize, choice: &mut Choice) {
-    let mut upgrades = Vec::new();
-    let mut seen: BTreeMap<&Operation, usize> = BTreeMap::new();
-    for write in old.effective() {
-        let count = seen.entry(&write.place.operation).or_default();
-        *count += 1;
-        if *count > MOST_OF_A_KIND {
-            choice.repeated += 1;
-            continue;
-        }
-        upgrades.push(Plan(vec![Injection::Request(RequestFault::Upgrade, write.place.clone())]));
-    }
+    let after = |write: &Write| Plan(vec![Injection::Request(RequestFault::Upgrade, write.place.clone())]);
+    let mut upgrades: Vec<_> = first_of_each(old.effective(), choice).map(after).collect();
     upgrades.extend((0..=steps).map(|step| Plan(vec![Injection::Step(StepFault::Upgrade, step)])));
     choice.plans.splice(0..0, upgrades);
 }
 
-fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
+/// The first writes of each operation. The others are counted.
+fn first_of_each<'t>(
+    writes: impl Iterator<Item = &'t Write>,
+    choice: &mut Choice,
+) -> impl Iterator<Item = &'t Write> {
     let mut seen: BTreeMap<&Operation, usize> = BTreeMap::new();
-    choice.without_effect = trace.writes.iter().filter(|write| !write.effective).count();
-    for write in trace.writes.iter().filter(|write| write.effective) {
+    writes.filter(move |write| {
         let count = seen.entry(&write.place.operation).or_default();
         *count += 1;
-        if *count > MOST_OF_A_KIND {
-            choice.repeated += 1;
-            continue;
-        }
+        let is_first = *count <= MOST_OF_A_KIND;
+        choice.repeated += usize::from(!is_first);
+        is_first
+    })
+}
+
+fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
+    choice.without_effect = trace.writes.iter().filter(|write| !write.effective).count();
+    let effective = trace.writes.iter().filter(|write| write.effective);
+    let mut plans = Vec::new();
+    for write in first_of_each(effective, choice) {
         let verb = write.place.operation.verb;
         let mut faults = vec![
             RequestFault::CrashBefore,
@@ -212,8 +220,9 @@ fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
             faults.push(RequestFault::OtherWriter);
         }
         let plan = |fault| Plan(vec![Injection::Request(fault, write.place.clone())]);
-        choice.plans.extend(faults.into_iter().map(plan));
+        plans.extend(faults.into_iter().map(plan));
     }
+    choice.plans.extend(plans);
 }
 
 /// The first reads of each kind, and one in each step.
@@ -248,7 +257,7 @@ fn events(trace: &Trace, choice: &mut Choice) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{state::ObjectName, trace::Write};
+    use crate::state::ObjectName;
 
     fn place(verb: Verb, resource: &str, nth: usize) -> Place {
         Place { operation: Operation { verb, resource: resource.into(), name: "a".into() }, nth }
@@ -308,6 +317,34 @@ mod tests {
         ] {
             assert_eq!(second(nothing), Vec::<String>::new(), "{nothing}");
         }
+    }
+
+    #[test]
+    fn no_second_fault_comes_beside_an_upgrade() {
+        let writes = [1, 2, 3].map(|nth| write(place(Verb::Update, "pages", nth), 1, true)).to_vec();
+        let (run, reference) = (Trace { writes, ..Trace::default() }, Trace::default());
+        let second = |first: &str| {
+            let first: Plan = first.parse().unwrap();
+            deepen(&first, &run, &reference, 2, &Family::all()).plans.len()
+        };
+        assert!(second("restart after step 1") > 0);
+        assert_eq!(second("upgrade right after update pages a #1"), 0);
+        assert_eq!(second("upgrade after step 1"), 0);
+    }
+
+    #[test]
+    fn repeated_writes_are_counted_and_are_no_places() {
+        let writes = [1, 2, 3, 4, 5].map(|nth| write(place(Verb::Update, "pages", nth), 1, true)).to_vec();
+        let trace = Trace { writes, ..Trace::default() };
+        let mut choice = Choice::default();
+        add_upgrades(&trace, 0, &mut choice);
+        assert_eq!((choice.plans.len(), choice.repeated), (4, 2), "three writes and a step");
+        writes_only(&trace, &mut choice);
+        assert_eq!(choice.repeated, 4);
+    }
+
+    fn writes_only(trace: &Trace, choice: &mut Choice) {
+        super::writes(trace, 0, choice);
     }
 
     #[test]

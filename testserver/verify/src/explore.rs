@@ -29,7 +29,7 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
         choice.plans.retain(|plan| !plan.has(RunFault::SlowWorkloads));
     }
     let upgrades = scenario.old_operator.is_some() && families.contains(Family::Upgrade);
-    if upgrades && learned.complete {
+    if upgrades && learned.complete && options.plan.is_none() {
         let old = run(scenario, &Plan::old_version(), 1, &learned.known, None);
         add_upgrades(&old.trace, scenario.steps.len(), &mut choice);
     }

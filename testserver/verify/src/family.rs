@@ -47,6 +47,9 @@ pub enum Family {
     /// The old version of the operator crashes, after a write or while nothing is to do, and the new one starts. Only with
     /// [`Verify::upgrade_from`](crate::Verify::upgrade_from).
     Upgrade,
+    /// Calls of the operator's webhooks fail for 20 seconds, in which the next step begins. Only with
+    /// [`World::webhooks`](crate::World::webhooks).
+    Webhook,
     /// A pod is evicted.
     Evicted,
     /// The garbage collector takes ten minutes.
@@ -68,7 +71,7 @@ pub(crate) enum Likelihood {
 
 impl Family {
     /// All, in the order of their likelihood.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::CrashBefore,
         Self::CrashAfter,
         Self::Lost,
@@ -83,6 +86,7 @@ impl Family {
         Self::Down,
         Self::Upgrade,
         Self::Evicted,
+        Self::Webhook,
         Self::CrashDown,
         Self::LongLag,
         Self::LagDwell,
@@ -123,6 +127,7 @@ impl Family {
             Self::LostLease => "lost-lease",
             Self::Upgrade => "upgrade",
             Self::Evicted => "evicted",
+            Self::Webhook => "webhook",
             Self::SlowGarbageCollection => "slow-gc",
             Self::SlowWorkloads => "slow-workloads",
         }
@@ -175,6 +180,9 @@ impl Family {
             Self::LostLease => "a leader that lost its Lease has to stop before another one starts",
             Self::Upgrade => {
                 "the new version finds what the old one has left, also half done: take it over or delete it, and keep values that were generated"
+            }
+            Self::Webhook => {
+                "what passes while a webhook fails was neither checked nor completed: `failurePolicy: Fail`, or do both in the reconcile as well"
             }
             Self::Evicted => "pods come and go: do not remember their names",
             Self::SlowGarbageCollection => {

@@ -70,7 +70,7 @@ pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Learned {
             });
         }
     }
-    reference.counts = oracle::counts(&outcome.trace, &known.names);
+    reference.counts = oracle::counts(outcome.trace.effective(), &known.names);
     reference.values = oracle::distinct(&outcome.trace, &reference.masks, &known.names);
     reference.left = left(&outcome, &known);
     let allowed = |what: &str| scenario.allows.allow(what);
@@ -94,11 +94,10 @@ fn left(outcome: &Outcome, known: &Known) -> BTreeSet<String> {
     let (Some(first), Some(last)) = (outcome.steps.first(), outcome.steps.last()) else {
         return BTreeSet::new();
     };
-    let applied = &outcome.trace.applied;
-    if applied.is_empty() || applied.iter().any(|object| last.state.0.contains_key(object)) {
+    if !outcome.trace.is_all_gone(&last.state) {
         return BTreeSet::new();
     }
-    let made: BTreeSet<String> = oracle::counts(&outcome.trace, &known.names)
+    let made: BTreeSet<String> = oracle::counts(outcome.trace.effective(), &known.names)
         .into_keys()
         .filter_map(|(object, verb)| (verb == Verb::Create).then_some(object))
         .collect();

@@ -26,11 +26,11 @@
 
 // The modules, in the order in which a verification uses them:
 //
-// - What the user writes: `verify` is the builder, `operator` what is tried, `workload` its steps, `invariant` a condition, `family` a kind
-//   of faults; all of it is the `scenario`.
+// - What the user writes: `verify` is the builder, `operator` what is tried with its `webhooks`, `workload` its steps, `invariant` a
+//   condition, `family` a kind of faults; all of it is the `scenario`.
 // - What a run is made of: `kinds` and `state` know objects and compare states, `plan` says which fault comes where, `gate` stands between
-//   the operator and the server and writes the `trace`, `run` is one run, `outcome` what it has shown, `panics` those of the operator, and
-//   a `watchdog` ends one that never awaits.
+//   the operator and the server and writes the `trace`, `run` is one run, `outcome` what it has shown, `panics` those of the operator and
+//   of the test, and a `watchdog` ends one that never awaits.
 // - What all runs are for: `learn` finds out what is normal, `choose` makes a plan for each place, `oracle` judges, a `finding` is what it
 //   says, `explore` goes through all plans, `report` tells the result. `options` come from the command line, `shards` are processes that
 //   share the plans.
@@ -56,6 +56,7 @@ mod state;
 mod trace;
 mod verify;
 mod watchdog;
+mod webhooks;
 mod workload;
 
 pub use family::{Families, Family};
@@ -66,4 +67,5 @@ pub use plan::PlanError;
 pub use report::Report;
 pub use state::State;
 pub use verify::Verify;
+pub use webhooks::Webhooks;
 pub use workload::Step;

@@ -3,10 +3,15 @@
 use std::{any::Any, collections::BTreeMap, fmt::Debug, future::Future, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
+use kube_testserver::ApiServer;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use crate::gate::{ApiService, Session};
+use crate::{
+    gate::{ApiService, Session},
+    panics::{self, TestFailure},
+    webhooks::Webhooks,
+};
 
 /// How long a crashed operator takes to start again.
 const RESTART: Duration = Duration::from_secs(1);
@@ -64,15 +69,54 @@ pub(crate) struct Versions {
 ///
 /// A fake of an external system belongs to a run, not to a process of the operator: make it before the function that starts the operator,
 /// so that it outlives crashes.
-#[derive(Default)]
 pub struct World {
     external: Mutex<BTreeMap<String, StateOf>>,
     fakes: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
+    webhooks: Webhooks,
+    failure: TestFailure,
 }
 
-type StateOf = Box<dyn Fn() -> Value + Send + Sync>;
+type StateOf = Arc<dyn Fn() -> Value + Send + Sync>;
+
+impl Default for World {
+    /// Without a run: for tests of fakes.
+    fn default() -> Self {
+        Self::new(None, TestFailure::default())
+    }
+}
 
 impl World {
+    /// What surrounds the operator in a run on this server.
+    pub(crate) fn new(server: Option<ApiServer>, failure: TestFailure) -> Self {
+        let (external, fakes) = Default::default();
+        Self { external, fakes, webhooks: Webhooks::new(server), failure }
+    }
+
+    /// The webhooks of the operator, which the API server calls in the process.
+    ///
+    /// ```
+    /// use kube_verify::{ApiService, Verify};
+    ///
+    /// # use bytes::Bytes;
+    /// # use http_body_util::Full;
+    /// # async fn run_operator(_: ApiService) {}
+    /// # fn webhooks_of(_: &ApiService) -> impl tower::Service<http::Request<Full<Bytes>>, Response = http::Response<Full<Bytes>>,
+    /// #     Error = std::io::Error, Future: Send> + Clone + Send + 'static {
+    /// #     tower::service_fn(|_| async { Ok(http::Response::default()) })
+    /// # }
+    /// let verify = Verify::new(|world| {
+    ///     let webhooks = world.webhooks();
+    ///     move |service: ApiService| {
+    ///         webhooks.serve("shop", "prices", 443, webhooks_of(&service));
+    ///         run_operator(service)
+    ///     }
+    /// });
+    /// # drop(verify);
+    /// ```
+    pub fn webhooks(&self) -> Webhooks {
+        self.webhooks.clone()
+    }
+
     /// Makes the state of an external system part of the result: it is compared after each step, like the objects of the cluster.
     ///
     /// ```
@@ -91,7 +135,7 @@ impl World {
     ///
     /// A second one of the same name takes the place of the first.
     pub fn external(&self, name: impl Into<String>, state: impl Fn() -> Value + Send + Sync + 'static) {
-        self.external.lock().insert(name.into(), Box::new(state));
+        self.external.lock().insert(name.into(), Arc::new(state));
     }
 
     /// A fake of this name, made at the first call: the old and the new version of an operator share it, as they would share the system.
@@ -104,14 +148,24 @@ impl World {
         make: impl FnOnce() -> T,
     ) -> Arc<T> {
         let name = name.into();
-        let fake = self.fakes.lock().entry(name.clone()).or_insert_with(|| Arc::new(make())).clone();
+        let known = self.fakes.lock().get(&name).cloned();
+        let fake = known.unwrap_or_else(|| {
+            // Without the lock: it may ask for another fake.
+            let made: Arc<T> = Arc::new(self.failure.pass(|| format!("the fake {name:?}"), make));
+            self.fakes.lock().entry(name.clone()).or_insert(made).clone()
+        });
         fake.downcast().unwrap_or_else(|_| panic!("the fake {name:?} is of another type"))
     }
 
     /// The state of all external systems.
     pub(crate) fn state(&self) -> Value {
-        let systems = self.external.lock();
-        Value::Object(systems.iter().map(|(name, state)| (name.clone(), state())).collect::<Map<_, _>>())
+        let systems = self.external.lock().clone();
+        let state = |(name, state): (String, StateOf)| {
+            let of_system =
+                self.failure.catch(|| format!("the state of the external system {name:?}"), || state());
+            (name, of_system.unwrap_or_default())
+        };
+        Value::Object(systems.into_iter().map(state).collect::<Map<_, _>>())
     }
 }
 
@@ -122,20 +176,32 @@ impl Debug for World {
 }
 
 /// Runs the operator, and starts it again after each crash, as a cluster does.
-pub(crate) async fn supervise(session: Arc<Session>, versions: Versions) {
+pub(crate) async fn supervise(session: Arc<Session>, versions: Versions, world: Arc<World>) {
     let mut held = session.held.subscribe();
+    let mut old = versions.old;
     loop {
         // Cannot fail: the session owns the sender.
         let _ = held.wait_for(|held| !held).await;
         // A crash while no process ran is none of the next one.
         let _ = session.crashed.notified().now_or_never();
-        let start = versions.old.as_ref().filter(|_| !session.is_upgraded()).unwrap_or(&versions.new);
-        let mut process = tokio::spawn(start(ApiService::new(&session, session.incarnation())));
+        if session.is_upgraded() && old.take().is_some() {
+            session.begin_new_version(world.state());
+            panics::forget();
+        }
+        let start = old.as_ref().unwrap_or(&versions.new);
+        let (start, service) = (start.clone(), ApiService::new(&session, session.incarnation()));
+        world.webhooks.begin();
+        // The function itself may panic as well.
+        let mut process = tokio::spawn(async move { start(service).await });
         tokio::select! {
             biased;
-            () = session.crashed.notified() => process.abort(),
+            () = session.crashed.notified() => {
+                world.webhooks.end();
+                process.abort();
+            }
             ended = &mut process => {
                 session.end_incarnation();
+                world.webhooks.end();
                 session.log(match ended {
                     Ok(how) => format!("the operator ended: {how}"),
                     Err(_) => "the operator panicked".to_owned(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     finding::{Finding, Oracle},
-    outcome::Reference,
+    outcome::{Counts, Reference},
     plan::Verb,
     state::{Difference, Names, ObjectName, without_times},
     trace::{Trace, Write},
@@ -32,10 +32,10 @@ pub(crate) fn of_differences(step: usize, differences: &[Difference]) -> Option<
     Some(Finding::new(oracle, format!("after step {step}, {}{more}", told.join("; "))))
 }
 
-/// How often objects were created and deleted by the operator, by their templates.
-pub(crate) fn counts(trace: &Trace, names: &Names) -> BTreeMap<(String, Verb), usize> {
+/// How often the operator has created and deleted objects in these writes.
+pub(crate) fn counts<'t>(writes: impl IntoIterator<Item = &'t Write>, names: &Names) -> Counts {
     let mut counts = BTreeMap::new();
-    for write in trace.effective() {
+    for write in writes {
         let verb = match write.place.operation.verb {
             // Also by an apply or an update.
             _ if write.created => Verb::Create,
@@ -54,7 +54,7 @@ fn template(write: &Write, names: &Names) -> String {
 
 /// What counts as often enough.
 pub(crate) struct Expected {
-    pub(crate) counts: BTreeMap<(String, Verb), usize>,
+    pub(crate) counts: Counts,
     pub(crate) values: BTreeMap<String, usize>,
 }
 
@@ -80,8 +80,13 @@ impl Expected {
 }
 
 impl Expected {
-    /// A new version may delete what it does not want any more, and the old one has made other objects: those of both versions count.
-    pub(crate) fn allow_migration(&mut self, counts: &BTreeMap<(String, Verb), usize>) {
+    /// What a new version may still make after an upgrade: what the reference had made until then (`until`) was made by the old one, if
+    /// only once (`old`). It may delete what it does not want any more, and make other objects than the reference.
+    pub(crate) fn after_upgrade(&mut self, until: &Counts, old: &Counts, counts: &Counts) {
+        for (key, count) in &mut self.counts {
+            let made = |by: &Counts| by.get(key).copied().unwrap_or(0);
+            *count = count.saturating_sub(made(until).min(made(old)));
+        }
         for (object, verb) in counts.keys() {
             let key = (object.clone(), *verb);
             if *verb == Verb::Delete || !self.counts.contains_key(&key) {
@@ -93,11 +98,7 @@ impl Expected {
 
 /// What was created or deleted more often than in the reference. Creations do not count where the operator may miss a step: an object that
 /// the garbage collector took is made again.
-pub(crate) fn more_often(
-    counts: &BTreeMap<(String, Verb), usize>,
-    reference: &BTreeMap<(String, Verb), usize>,
-    may_miss_a_step: bool,
-) -> Vec<Finding> {
+pub(crate) fn more_often(counts: &Counts, reference: &Counts, may_miss_a_step: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for ((object, verb), count) in counts {
         let expected = reference.get(&(object.clone(), *verb)).copied().unwrap_or(0);
@@ -115,8 +116,7 @@ pub(crate) fn more_often(
 /// these the most values that one object had count.
 pub(crate) fn distinct(trace: &Trace, masks: &BTreeSet<String>, names: &Names) -> BTreeMap<String, usize> {
     let mut values: BTreeMap<String, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
-    let writes = trace.writes.iter().filter(|write| !write.orphan && write.answer["kind"] != "Status");
-    for write in writes.filter(|write| write.place.operation.verb != Verb::Delete) {
+    for write in trace.with_values() {
         let object = template(write, names);
         let is_random = names.template(&write.object.resource, &write.object.name) != write.object.name;
         let uid = write.answer["metadata"]["uid"].as_str().filter(|_| is_random).unwrap_or_default();
@@ -284,18 +284,22 @@ mod tests {
 
     #[test]
     fn after_an_upgrade_only_what_the_new_version_makes_too_is_counted() {
-        let count = |object: &str, verb| (object.to_owned(), verb);
-        let reference = BTreeMap::from([(count("jobs a", Verb::Create), 1)]);
-        let mut expected = Expected { counts: reference, values: BTreeMap::new() };
-        let counts = BTreeMap::from([
-            (count("jobs a", Verb::Create), 2),
-            (count("jobs a", Verb::Delete), 1),
-            (count("jobs old", Verb::Create), 1),
-        ]);
-        expected.allow_migration(&counts);
-        let findings = more_often(&counts, &expected.counts, false);
-        assert_eq!(findings.len(), 1);
-        assert_eq!(findings[0].what, "jobs a was created 2 times instead of 1");
+        let made = |object: &str, count| ((format!("jobs {object}"), Verb::Create), count);
+        let findings = |old: usize, new: Counts| {
+            // One before the upgrade, and one after it.
+            let reference = Counts::from([made("a", 2)]);
+            let mut expected = Expected { counts: reference, values: BTreeMap::new() };
+            expected.after_upgrade(&Counts::from([made("a", 1)]), &Counts::from([made("a", old)]), &new);
+            let findings = more_often(&new, &expected.counts, false);
+            findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        let new = |count| Counts::from([made("a", count)]);
+        assert_eq!(findings(1, new(2)), ["jobs a was created 2 times instead of 1"]);
+        assert_eq!(findings(0, new(2)), [""; 0], "the old version had not made it yet");
+        assert_eq!(findings(0, new(3)).len(), 1);
+        assert_eq!(findings(5, new(1)), [""; 0], "how often the old version made it is its own affair");
+        let more = [((String::from("jobs a"), Verb::Delete), 1), made("other", 1)];
+        assert_eq!(findings(1, Counts::from(more)), [""; 0]);
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::{
     trace::Trace,
 };
 
+/// How often objects were created and deleted, by their templates.
+pub(crate) type Counts = BTreeMap<(String, Verb), usize>;
+
 /// What a run needs to know from earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
@@ -44,6 +47,8 @@ pub(crate) struct Outcome {
     pub(crate) trace: Trace,
     /// How long the run was, in simulated time.
     pub(crate) time: Duration,
+    /// Whether nothing is judged: the old version ran to the end.
+    pub(crate) is_old: bool,
     /// The number of faults of the plan that have happened.
     pub(crate) fired: usize,
     pub(crate) kinds: Option<Kinds>,
@@ -56,7 +61,7 @@ pub(crate) struct Reference {
     pub(crate) steps: Vec<Reached>,
     /// Objects and paths whose values differ in every run.
     pub(crate) masks: BTreeSet<String>,
-    pub(crate) counts: BTreeMap<(String, Verb), usize>,
+    pub(crate) counts: Counts,
     /// How many values the masked paths had.
     pub(crate) values: BTreeMap<String, usize>,
     /// Objects of the operator that are left when the workload has deleted all.

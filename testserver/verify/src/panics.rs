@@ -1,10 +1,14 @@
-//! Panics of the operator, which its runtime may catch.
+//! Panics: of the operator, which its runtime may catch, and of closures of the test.
 
 use std::{
+    any::Any,
     cell::RefCell,
-    panic::{set_hook, take_hook},
-    sync::Once,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook},
+    sync::{Arc, Once},
 };
+
+use futures::FutureExt;
+use parking_lot::Mutex;
 
 thread_local! {
     /// The panics of this thread, while it runs an operator.
@@ -29,9 +33,65 @@ pub(crate) fn collect() {
     PANICS.set(Some(Vec::new()));
 }
 
+/// Forgets the panics until now: they are not those of the operator that is judged.
+pub(crate) fn forget() {
+    PANICS.with_borrow_mut(|panics| panics.iter_mut().for_each(Vec::clear));
+}
+
 /// The panics since [`collect`]. Later ones are printed again.
 pub(crate) fn take() -> Vec<String> {
     PANICS.take().unwrap_or_default()
+}
+
+/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TestFailure(Arc<Mutex<Option<String>>>);
+
+/// The payload of a panic that was noted already.
+struct Noted;
+
+impl TestFailure {
+    /// Calls a closure of the test; `None` if it panics. `what` says which one it is.
+    pub(crate) fn catch<T>(&self, what: impl FnOnce() -> String, call: impl FnOnce() -> T) -> Option<T> {
+        catch_unwind(AssertUnwindSafe(call)).map_err(|panic| self.note(what(), &*panic)).ok()
+    }
+
+    /// The same for one that is called by another closure of the test, which a panic ends as well.
+    pub(crate) fn pass<T>(&self, what: impl FnOnce() -> String, call: impl FnOnce() -> T) -> T {
+        self.catch(what, call).unwrap_or_else(|| resume_unwind(Box::new(Noted)))
+    }
+
+    /// The same for a future.
+    pub(crate) async fn catch_future<T>(
+        &self,
+        what: impl FnOnce() -> String,
+        call: impl Future<Output = T>,
+    ) -> Option<T> {
+        AssertUnwindSafe(call).catch_unwind().await.map_err(|panic| self.note(what(), &*panic)).ok()
+    }
+
+    fn note(&self, what: String, panic: &(dyn Any + Send)) {
+        if panic.is::<Noted>() {
+            return;
+        }
+        // The hook has its place, if this is the thread of the run.
+        let with_place = PANICS.with_borrow_mut(|panics| panics.as_mut().and_then(Vec::pop));
+        let text = with_place.unwrap_or_else(|| {
+            let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            format!("panicked: {}", text.unwrap_or_default())
+        });
+        self.0.lock().get_or_insert(format!("{what} of the test {text}"));
+    }
+
+    pub(crate) fn has_come(&self) -> bool {
+        self.0.lock().is_some()
+    }
+
+    /// What has panicked, and how.
+    pub(crate) fn text(&self) -> Option<String> {
+        self.0.lock().clone()
+    }
 }
 
 #[cfg(test)]
@@ -45,5 +105,24 @@ mod tests {
         let panics = take();
         assert!(panics[0].contains("panics.rs") && panics[0].ends_with("of the operator"), "{panics:?}");
         assert!(take().is_empty());
+    }
+
+    #[test]
+    fn the_first_panic_of_the_test_is_told_with_its_closure_and_is_none_of_the_operator() {
+        collect();
+        let failure = TestFailure::default();
+        let outer = || failure.pass(|| "the fake \"bucket\"".to_owned(), || panic!("no {}", "bucket"));
+        assert_eq!(failure.catch(|| "the factory".to_owned(), outer), None::<()>);
+        assert_eq!(failure.catch(|| "the invariant".to_owned(), || panic!("later")), None::<()>);
+        let text = failure.text().unwrap();
+        assert!(text.starts_with("the fake \"bucket\" of the test panicked at "), "{text}");
+        assert!(text.contains("panics.rs") && text.ends_with("no bucket"), "{text}");
+        assert_eq!(take(), [""; 0]);
+        // On a thread without a run.
+        let failure = TestFailure::default();
+        let elsewhere = failure.clone();
+        let called = std::thread::spawn(move || elsewhere.catch(|| "the step".to_owned(), || panic!("x")));
+        assert_eq!(called.join().unwrap(), None::<()>);
+        assert_eq!(failure.text().unwrap(), "the step of the test panicked: x");
     }
 }

@@ -1,10 +1,12 @@
 //! Shares the plans between processes: statics of the operator's code would be shared by threads.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use crate::report::Report;
@@ -13,8 +15,8 @@ use crate::report::Report;
 pub(crate) fn explore(jobs: usize) -> Result<Report, String> {
     let folder = env::temp_dir().join(format!("kube-verify-{}", std::process::id()));
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let started: Result<Vec<_>, String> = (1..=jobs).map(|part| start(part, jobs, folder.clone())).collect();
-    let report = started.and_then(collect);
+    let started: Vec<_> = (1..=jobs).map(|part| start(part, jobs, folder.clone())).collect();
+    let report = collect(started);
     // What is left is in the folder of temporary files.
     drop(fs::remove_dir_all(&folder));
     report
@@ -25,12 +27,15 @@ struct Shard {
     process: Child,
     json: PathBuf,
     log: PathBuf,
+    errors: JoinHandle<()>,
 }
 
 fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
     let (json, log) = (folder.join(format!("{part}.json")), folder.join(format!("{part}.log")));
     let program = env::current_exe().map_err(|error| error.to_string())?;
-    let output = fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+    let at_log = |error: io::Error| format!("{}: {error}", log.display());
+    let output = File::create(&log).map_err(at_log)?;
+    let errors = output.try_clone().map_err(at_log)?;
     let mut command = Command::new(program);
     // Tests run on threads of their names; with one thread for all tests, this process was started for this one.
     match thread::current().name().filter(|name| *name != "main") {
@@ -44,26 +49,73 @@ fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
         .env("KUBE_VERIFY_JSON", &json)
         .stdin(Stdio::null())
         .stdout(output)
+        .stderr(Stdio::piped())
         .spawn();
-    Ok(Shard { process: process.map_err(|error| error.to_string())?, json, log })
+    let mut process = process.map_err(|error| error.to_string())?;
+    let told = process.stderr.take().ok_or("a process without its standard error")?;
+    let errors = thread::spawn(move || pass_on(told, errors));
+    Ok(Shard { process, json, log, errors })
 }
 
-/// Waits for all. A process that wrote no report has failed in another way.
-fn collect(shards: Vec<Shard>) -> Result<Report, String> {
-    let mut whole: Option<Report> = None;
-    for mut shard in shards {
-        let status = shard.process.wait().map_err(|error| error.to_string())?;
-        let text = fs::read_to_string(&shard.json).map_err(|_| {
-            let log = fs::read_to_string(&shard.log).unwrap_or_default();
-            format!("a process of the verification ended without a report ({status}):\n{log}")
-        })?;
-        let report = Report::from_json(&text).map_err(|error| error.to_string())?;
-        match &mut whole {
-            Some(whole) => whole.merge(report),
-            None => whole = Some(report),
+/// Passes on what a process tells on its standard error at once, and keeps it in its log.
+fn pass_on(told: impl Read, mut log: impl Write) {
+    let (mut told, mut line) = (BufReader::new(told), Vec::new());
+    while told.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        // A terminal that is gone or a full disk does not end the verification.
+        drop(io::stderr().write_all(&line));
+        drop(log.write_all(&line));
+        line.clear();
+    }
+}
+
+/// Waits for all. A process that wrote no report has failed in another way; what each of them says is told.
+fn collect(shards: Vec<Result<Shard, String>>) -> Result<Report, String> {
+    let (mut whole, mut errors) = (None::<Report>, Vec::new());
+    for (shard, part) in shards.into_iter().zip(1..) {
+        match shard.and_then(Shard::report) {
+            Ok(report) => match &mut whole {
+                Some(whole) => whole.merge(report),
+                None => whole = Some(report),
+            },
+            Err(error) => errors.push(format!("process {part} of the verification: {error}")),
         }
+    }
+    if !errors.is_empty() {
+        return Err(errors.join("\n"));
     }
     let mut whole = whole.ok_or("there are no processes")?;
     whole.is_whole = whole.left_out + whole.not_chosen == 0;
     Ok(whole)
+}
+
+impl Shard {
+    /// Waits for its end.
+    fn report(mut self) -> Result<Report, String> {
+        let status = self.process.wait().map_err(|error| error.to_string())?;
+        // What it has told is in the log then; the thread only reads and writes.
+        drop(self.errors.join());
+        let text = fs::read_to_string(&self.json).map_err(|_| {
+            let log = fs::read(&self.log).unwrap_or_default();
+            format!("it ended without a report ({status}):\n{}", String::from_utf8_lossy(&log).trim())
+        })?;
+        Report::from_json(&text).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_process_says_is_told() {
+        if let Ok(part) = env::var("KUBE_VERIFY_SHARD") {
+            panic!("this is {part}");
+        }
+        let error = explore(2).unwrap_err();
+        for part in ["1", "2"] {
+            let begin =
+                format!("process {part} of the verification: it ended without a report (exit status: 101)");
+            assert!(error.contains(&begin) && error.contains(&format!("this is {part}/2")), "{error}");
+        }
+    }
 }

@@ -1,13 +1,17 @@
 //! What a run has recorded.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    plan::{EventPlace, Operation, Place},
-    state::ObjectName,
+    plan::{EventPlace, Operation, Place, Verb},
+    state::{ObjectName, State},
 };
 
 /// A write of the operator that the server has answered.
@@ -26,6 +30,31 @@ pub(crate) struct Write {
     pub(crate) step: usize,
     /// The object of the answer.
     pub(crate) answer: Arc<Value>,
+}
+
+impl Write {
+    /// Whether it changed the state, and the garbage collector does not undo that.
+    fn has_effect(&self) -> bool {
+        self.effective && !self.orphan
+    }
+
+    /// Whether its answer has the object as it was left.
+    pub(crate) fn has_values(&self) -> bool {
+        !self.orphan && self.answer["kind"] != "Status" && self.place.operation.verb != Verb::Delete
+    }
+}
+
+/// The moment at which the new version of the operator started.
+#[derive(Clone, Debug)]
+pub(crate) struct Upgrade {
+    /// The number of writes of the old version.
+    writes: usize,
+    pub(crate) step: usize,
+    /// What the old version has left.
+    pub(crate) state: State,
+    pub(crate) external: Value,
+    /// Whether nothing was left of what the workload had applied: then the new version learns nothing of what the old one forgot.
+    pub(crate) all_gone: bool,
 }
 
 /// A line of the timeline.
@@ -54,14 +83,56 @@ pub(crate) struct Trace {
     pub(crate) pods_after: BTreeSet<usize>,
     /// Paths of the Leases that the operator wrote.
     pub(crate) leases: BTreeSet<String>,
+    /// Steps in which webhooks were called.
+    pub(crate) webhooks_in: BTreeSet<usize>,
     /// Whether a list asked for any version.
     pub(crate) lists_any_version: bool,
+    /// In a run with two versions of the operator.
+    pub(crate) upgrade: Option<Upgrade>,
 }
 
 impl Trace {
     /// The writes that changed the state, without those that the garbage collector undoes.
     pub(crate) fn effective(&self) -> impl DoubleEndedIterator<Item = &Write> {
-        self.writes.iter().filter(|write| write.effective && !write.orphan)
+        self.writes.iter().filter(|write| write.has_effect())
+    }
+
+    /// The new version starts in this step, with these objects and these states of external systems.
+    pub(crate) fn upgrades(&mut self, step: usize, state: State, external: Value) {
+        let all_gone = self.is_all_gone(&state);
+        self.upgrade = Some(Upgrade { writes: self.writes.len(), step, state, external, all_gone });
+    }
+
+    /// Whether nothing is there any more of what the workload has applied.
+    pub(crate) fn is_all_gone(&self, state: &State) -> bool {
+        !self.applied.is_empty() && !self.applied.iter().any(|object| state.0.contains_key(object))
+    }
+
+    /// The writes of the old version, and those of the new one, which alone is judged.
+    fn versions(&self) -> (&[Write], &[Write]) {
+        self.writes.split_at(self.upgrade.as_ref().map_or(0, |upgrade| upgrade.writes))
+    }
+
+    /// Those of the old version that changed the state.
+    pub(crate) fn effective_of_old(&self) -> impl Iterator<Item = &Write> {
+        self.versions().0.iter().filter(|write| write.has_effect())
+    }
+
+    /// The same of the version that is judged.
+    pub(crate) fn effective_of_judged(&self) -> impl Iterator<Item = &Write> {
+        self.versions().1.iter().filter(|write| write.has_effect())
+    }
+
+    /// The writes whose values count: those of the version that is judged, and the last of the old one to each object that it has left.
+    pub(crate) fn with_values(&self) -> impl Iterator<Item = &Write> {
+        let (old, judged) = self.versions();
+        let is_left = |write: &&Write| {
+            let object = self.upgrade.as_ref().and_then(|upgrade| upgrade.state.0.get(&write.object));
+            object.is_some_and(|object| object["metadata"]["uid"] == write.answer["metadata"]["uid"])
+        };
+        let old = old.iter().filter(|write| write.has_values()).filter(is_left);
+        let last: BTreeMap<_, _> = old.map(|write| (&write.object, write)).collect();
+        last.into_values().chain(judged.iter().filter(|write| write.has_values()))
     }
 
     /// Whether the operator has changed the state in this step.

@@ -64,9 +64,9 @@ impl Verify {
     }
 
     /// Tries upgrades from an old version too ([`Family::Upgrade`]): it runs until it crashes, after each of its writes and between the
-    /// steps, then the version of [`new`](Self::new) starts. From then on the state must be the one of the new version alone, values that
-    /// were generated stay, and nothing that both make is made twice. The definitions are those of the new version all the time, as they
-    /// are installed first.
+    /// steps, then the version of [`new`](Self::new) starts. Only from then on is anything judged: the state must be the one of the new
+    /// version alone, values that were generated stay, and nothing that both make is made twice. What the old version has left when nothing
+    /// is wanted any more is no fault of the new one. The definitions are those of the new version all the time: they are installed first.
     ///
     /// Both functions get the same [`World`]: take fakes from [`World::fake`].
     ///
@@ -153,7 +153,8 @@ impl Verify {
     /// Tries all plans, and prints what was tried.
     ///
     /// # Panics
-    /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read.
+    /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read. If a closure of the test panics: an
+    /// invariant, a step, a fake; the text says which, and in the run of which plan.
     pub fn run(self) {
         let ran = Options::from_env().and_then(|options| self.run_with(&options));
         match ran {
@@ -166,6 +167,7 @@ impl Verify {
 
     /// Does what the options ask for. The error is the report, or why there is none.
     fn run_with(self, options: &Options) -> Result<Ran, String> {
+        self.can_try(options)?;
         let families = self.families.clone();
         let verify = self.ready();
         if options.list {
@@ -193,6 +195,9 @@ impl Verify {
     }
 
     /// Tries all plans; for tests that look at the result themselves.
+    ///
+    /// # Panics
+    /// If a closure of the test panics.
     pub fn report(self) -> Report {
         let families = self.families.clone();
         explore::explore(&self.ready().scenario, &families, &Options::default())
@@ -201,15 +206,27 @@ impl Verify {
     /// Tries one plan, as a report prints it: the regression test of a finding.
     ///
     /// # Panics
-    /// If something is found, with the report. If the text is no plan. If the fault of the plan does not come: then the operator does
-    /// something else now, and the test shows nothing.
+    /// If something is found, with the report. If the text is no plan, or upgrades without an old version. If the fault of the plan does
+    /// not come: then the operator does something else now, and the test shows nothing. If a closure of the test panics.
     pub fn replay(self, plan: &str) {
         let plan: Plan = plan.parse().unwrap_or_else(|error| panic!("{error}"));
         let families = self.families.clone();
         let options = Options { plan: Some(plan), ..Options::default() };
+        self.can_try(&options).unwrap_or_else(|error| panic!("{error}"));
         let report = explore::explore(&self.ready().scenario, &families, &options);
         assert!(report.is_ok(), "\n{report}\n");
         assert!(report.reached_all(), "\n{DID_NOT_COME}\n{report}\n");
+    }
+
+    /// Whether the plan that is asked for has all that it needs.
+    fn can_try(&self, options: &Options) -> Result<(), String> {
+        let upgrade = options.plan.as_ref().filter(|plan| plan.upgrades());
+        match upgrade.filter(|_| self.scenario.old_operator.is_none()) {
+            Some(plan) => {
+                Err(format!("{plan}: expected an old version of the operator, from `Verify::upgrade_from`"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn ready(mut self) -> Self {
@@ -237,104 +254,4 @@ enum Ran {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use bytes::Bytes;
-    use http::Request;
-    use http_body_util::Full;
-    use serde_json::json;
-    use tokio::time::sleep;
-    use tower::ServiceExt;
-
-    use super::*;
-    use crate::{finding::Oracle, gate::ApiService};
-
-    const WANTED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wanted}\n";
-
-    async fn panics(_: ApiService) {
-        panic!("at once");
-    }
-
-    #[test]
-    fn an_operator_that_always_panics_is_one_finding() {
-        let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
-        let report = verify.families([Family::Restart]).report();
-        let found: Vec<_> = report.findings().map(|(_, finding)| finding).collect();
-        assert!(found.iter().filter(|finding| finding.oracle() == Oracle::Panic).count() == 1, "{found:?}");
-        assert!(found.iter().any(|finding| finding.what().ends_with("at once")), "{found:?}");
-    }
-
-    #[test]
-    fn a_report_that_another_process_reads_is_told_by_that_one() {
-        let run = |options: &Options| {
-            let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
-            verify.families([Family::Restart]).run_with(options)
-        };
-        let told = run(&Options::default()).unwrap_err();
-        assert!(told.contains("at once"), "{told}");
-        let folder = tempfile::tempdir().expect("a folder");
-        let json = folder.path().join("1.json");
-        assert_eq!(run(&Options { json: Some(json.clone()), ..Options::default() }), Ok(Ran::Told));
-        let left = std::fs::read_to_string(json).expect("a report");
-        assert!(left.contains("at once"), "{left}");
-        let reports = Some(folder.path().to_owned());
-        assert_eq!(run(&Options { reports, ..Options::default() }), Ok(Ran::Told));
-        let texts =
-            std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-        let texts = texts.filter(|path| path.extension().is_some_and(|extension| extension == "txt"));
-        assert_eq!(texts.count(), 1);
-    }
-
-    /// Reads a ConfigMap, or creates it: the code of the answer, 0 without one.
-    async fn map(service: &ApiService, method: &str, name: &str) -> u16 {
-        let all = "/api/v1/namespaces/default/configmaps";
-        let (path, body) = match method {
-            "POST" => (all.to_owned(), json!({ "metadata": { "name": name } }).to_string()),
-            _ => (format!("{all}/{name}"), String::new()),
-        };
-        let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
-        let request = request.body(Full::new(Bytes::from(body))).expect("invariant: the request is valid");
-        service.clone().oneshot(request).await.map_or(0, |answer| answer.status().as_u16())
-    }
-
-    /// Two maps, if users want them. BUG: what a crash has left out is written once, whether or not that succeeds.
-    async fn repairs_once(service: ApiService) {
-        loop {
-            sleep(Duration::from_secs(5)).await;
-            if map(&service, "GET", "wanted").await != 200 {
-                continue;
-            }
-            match map(&service, "GET", "one").await {
-                404 if !matches!(map(&service, "POST", "one").await, 201 | 409) => continue,
-                404 => {
-                    while !matches!(map(&service, "POST", "two").await, 201 | 409) {
-                        sleep(Duration::from_secs(1)).await;
-                    }
-                }
-                200 => {
-                    if map(&service, "GET", "two").await == 404 {
-                        map(&service, "POST", "two").await;
-                    }
-                }
-                _ => continue,
-            }
-            return std::future::pending().await;
-        }
-    }
-
-    #[test]
-    fn a_second_fault_finds_what_one_does_not() {
-        let tried = |is_deep| {
-            let verify = Verify::new(|_| repairs_once).step("create", |step| step.apply(WANTED)).ready();
-            let families = [Family::CrashAfter, Family::Refused].into();
-            explore::explore(&verify.scenario, &families, &Options { is_deep, ..Options::default() })
-        };
-        let (single, both) = (tried(false), tried(true));
-        assert!(single.is_ok() && single.tried() == 4, "{single}");
-        let plan = "crash after create configmaps one #1, then 500 for create configmaps two #1";
-        let found: Vec<_> = both.findings().map(|(plan, _)| plan).collect();
-        assert!(both.tried() > 4 && found.contains(&plan.to_owned()), "{both}");
-        assert!(found.iter().all(|found| found == plan), "{both}");
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 //! of a run is on one thread.
 
 use std::{
+    io::{self, Write},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -56,11 +57,14 @@ impl Watchdog {
 
 /// Tells what keeps the thread, and ends the process: a thread cannot be ended.
 pub(crate) fn end_process(plan: &str) {
-    eprintln!(
-        "\nkube-verify: in the run with the plan `{plan}`, the operator has kept its thread for {} s: \
-         expected no loop without an await and no call that blocks (`std::thread::sleep`, a lock, I/O of the standard library)\n",
+    let text = format!(
+        "\nkube-verify: in the run with the plan `{plan}`, the operator has kept its thread or simulated time for {} s: \
+         expected no loop without an await, no call that blocks (`std::thread::sleep`, a lock, I/O of the standard library), \
+         and no `spawn_blocking` that takes so long, as simulated time waits for it\n",
         PATIENCE.as_secs()
     );
+    // Not `eprintln`, whose text `cargo test` keeps until the end of the test, and here the process ends. Nobody may read it.
+    drop(io::stderr().write_all(text.as_bytes()));
     std::process::exit(101);
 }
 
@@ -74,6 +78,42 @@ mod tests {
         let watchdog = Watchdog::start(Duration::from_millis(20), move || stuck.send(()).unwrap());
         told.recv_timeout(Duration::from_secs(60)).unwrap();
         drop(watchdog);
+    }
+
+    /// This test again, in a process of its own.
+    const STUCK: &str = "KUBE_VERIFY_TEST_STUCK";
+
+    #[test]
+    fn what_keeps_the_thread_is_told_although_tests_are_captured() {
+        if std::env::var_os(STUCK).is_some() {
+            let _watchdog = Watchdog::start(Duration::from_millis(20), || end_process("no fault"));
+            thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        let test = "watchdog::tests::what_keeps_the_thread_is_told_although_tests_are_captured";
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let ended = command.args([test, "--exact"]).env(STUCK, "1").output().unwrap();
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            told.contains("in the run with the plan `no fault`, the operator has kept its thread or"),
+            "{told}"
+        );
+        assert_eq!(ended.status.code(), Some(101));
+    }
+
+    #[test]
+    fn simulated_time_waits_for_blocking_tasks() {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        let busy = || (0..10_000).for_each(|_| thread::yield_now());
+        let is_first = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = tokio::time::sleep(BEAT) => false,
+                done = tokio::task::spawn_blocking(busy) => done.is_ok(),
+            }
+        });
+        assert!(is_first, "no beat comes meanwhile");
     }
 
     #[test]

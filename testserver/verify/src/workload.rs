@@ -6,12 +6,17 @@ use futures::future::BoxFuture;
 use kube_core::Resource;
 use kube_testserver::{ApiServer, Manifests};
 use serde_json::Value;
+use tokio::time::{Instant, sleep};
 
 use crate::{
     gate::{Session, call},
     kinds::{self, Kind, Kinds},
     state::ObjectName,
 };
+
+/// How often and how long users try again while a webhook is away.
+const AGAIN: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A step of the workload: what users do at once. Then the operator gets time until nothing changes any more.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +118,7 @@ impl Step {
                     send(session, "DELETE", &uri, "application/json", None).await?;
                 }
                 Act::DeleteObjects(objects) => delete_objects(session, objects.clone()).await?,
-                Act::Advance(time) => tokio::time::sleep(*time).await,
+                Act::Advance(time) => sleep(*time).await,
                 Act::Call(act) => act(session.server.clone()).await,
             }
             session.check_invariants();
@@ -181,6 +186,13 @@ async fn kinds_for(session: &Session, find: impl Fn(&Kinds) -> Option<Kind>) -> 
     }
 }
 
+/// Whether a request was refused because nobody answers for a webhook. Users try again.
+fn lacks_webhook(code: u16, answer: &Value) -> bool {
+    let message = answer["message"].as_str().unwrap_or_default();
+    let is_away = ["connection refused", "connection reset", "EOF"].iter().any(|end| message.ends_with(end));
+    code == 500 && is_away && message.contains("webhook")
+}
+
 fn used(session: &Session, kind: &Kind) {
     session.trace(|trace| trace.resources.insert(kind.resource()));
 }
@@ -192,8 +204,19 @@ async fn send(
     content_type: &str,
     body: Option<&Value>,
 ) -> Result<(), String> {
-    let (code, answer) = call(&session.server, method, uri, content_type, body).await;
     let path = uri.split('?').next().unwrap_or_default();
+    let until = Instant::now() + PATIENCE;
+    let (code, answer) = loop {
+        let (code, answer) = call(&session.server, method, uri, content_type, body).await;
+        if !lacks_webhook(code, &answer) || Instant::now() > until {
+            break (code, answer);
+        }
+        session.log(format!("user: {method} {path} → {code}, as a webhook is away"));
+        sleep(AGAIN).await;
+        if session.held.send_replace(false) {
+            session.log("the operator starts again, as users need its webhook");
+        }
+    };
     session.log_comparable(format!("user: {method} {path} → {code}"));
     match code {
         200..=299 => Ok(()),

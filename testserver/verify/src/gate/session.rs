@@ -1,7 +1,7 @@
 //! The state of a run that the service of the operator and the run share.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     future::pending,
     sync::{
         Arc,
@@ -22,6 +22,7 @@ use crate::{
     finding::{Finding, Oracle},
     invariant::Invariant,
     kinds::{Kinds, split},
+    panics::TestFailure,
     plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
     state::{Names, ObjectName, State, TOUCHED},
     trace::{Line, Trace},
@@ -40,9 +41,12 @@ pub(crate) struct Session {
     pub(crate) crashed: Notify,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
+    /// Whether the run begins with an old version of the operator.
+    begins_with_old: bool,
     /// Processes that start from now on are of the new version.
     upgraded: AtomicBool,
     pub(super) invariants: Arc<[Invariant]>,
+    pub(crate) failure: TestFailure,
     inner: Mutex<Inner>,
 }
 
@@ -77,6 +81,8 @@ struct Inner {
     other_leads_until: Option<Instant>,
     trace: Trace,
     broken: Vec<Finding>,
+    /// Invariants that the old version has left broken, until they hold again.
+    excused: BTreeSet<usize>,
     /// The version of the state that the invariants have judged last.
     judged: u64,
 }
@@ -94,6 +100,7 @@ impl Session {
         kinds: Kinds,
         plan: &Plan,
         invariants: Arc<[Invariant]>,
+        failure: TestFailure,
     ) -> Arc<Self> {
         // Faults of steps and of the whole run are the run's own.
         let own = |injection: &&Injection| matches!(injection, Injection::Request(..) | Injection::Event(..));
@@ -112,6 +119,7 @@ impl Session {
             other_leads_until: None,
             trace: Trace::default(),
             broken: Vec::new(),
+            excused: BTreeSet::new(),
             judged: 0,
         };
         Arc::new(Self {
@@ -121,8 +129,10 @@ impl Session {
             started: Instant::now(),
             crashed: Notify::new(),
             held: watch::Sender::new(false),
+            begins_with_old: plan.upgrades(),
             upgraded: AtomicBool::new(false),
             invariants,
+            failure,
             inner: Mutex::new(inner),
         })
     }
@@ -215,6 +225,22 @@ impl Session {
 
     pub(crate) fn is_upgraded(&self) -> bool {
         self.upgraded.load(Ordering::Relaxed)
+    }
+
+    /// Whether what happens is judged: not before the new version has started.
+    pub(crate) fn is_judged(&self) -> bool {
+        !self.begins_with_old || self.inner.lock().trace.upgrade.is_some()
+    }
+
+    /// The new version starts. What the old one did is forgotten, but for what it has left.
+    pub(crate) fn begin_new_version(&self, external: Value) {
+        self.check_invariants();
+        let state = self.state();
+        let mut inner = self.inner.lock();
+        let step = inner.step;
+        inner.trace.upgrades(step, state, external);
+        inner.requests = 0;
+        inner.broken.clear();
     }
 
     /// The operator has ended by itself. What it left behind is dead.
@@ -389,11 +415,20 @@ impl Session {
         let mut resources = self.kinds.resources();
         resources.extend(self.inner.lock().trace.resources.iter().cloned());
         let state = State::read(&self.server, &resources);
-        for invariant in self.invariants.iter() {
-            let Some(finding) = invariant.judge(&state) else { continue };
+        let is_judged = self.is_judged();
+        for (at, invariant) in self.invariants.iter().enumerate() {
+            let which = || format!("the invariant {:?}", invariant.name);
+            let Some(finding) = self.failure.catch(which, || invariant.judge(&state)) else { return };
             let mut inner = self.inner.lock();
-            if inner.broken.iter().all(|other| other.what != finding.what) {
-                inner.broken.push(finding);
+            match finding {
+                None => drop(inner.excused.remove(&at)),
+                Some(_) if !is_judged => drop(inner.excused.insert(at)),
+                Some(finding) => {
+                    let is_told = inner.broken.iter().any(|other| other.what == finding.what);
+                    if !is_told && !inner.excused.contains(&at) {
+                        inner.broken.push(finding);
+                    }
+                }
             }
         }
     }
@@ -421,7 +456,14 @@ mod tests {
         let invariant = Invariant { name: "no ConfigMap".to_owned(), holds: Box::new(holds) };
         let (server, plan) = (ApiServer::new(), Plan::default());
         let kinds = Kinds::discover(&server).await;
-        let session = Session::new(server.clone(), Names::default(), kinds, &plan, Arc::from([invariant]));
+        let session = Session::new(
+            server.clone(),
+            Names::default(),
+            kinds,
+            &plan,
+            Arc::from([invariant]),
+            TestFailure::default(),
+        );
         session.check_invariants();
         session.check_invariants();
         assert_eq!((asked.load(Ordering::Relaxed), session.broken().len()), (1, 0));

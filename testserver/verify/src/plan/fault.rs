@@ -44,6 +44,8 @@ pub(crate) enum StepFault {
     StaleRestart,
     LostLease,
     Evicted,
+    /// Webhooks fail when the next step begins.
+    WebhookAway,
     /// The new version takes the place of the old one.
     Upgrade,
 }
@@ -114,6 +116,7 @@ impl Injection {
             Self::Step(StepFault::StaleRestart, _) => Family::StaleRestart,
             Self::Step(StepFault::LostLease, _) => Family::LostLease,
             Self::Step(StepFault::Evicted, _) => Family::Evicted,
+            Self::Step(StepFault::WebhookAway, _) => Family::Webhook,
             Self::Step(StepFault::Upgrade, _) => Family::Upgrade,
             Self::Run(RunFault::SlowGarbageCollection) => Family::SlowGarbageCollection,
             Self::Run(RunFault::SlowWorkloads) => Family::SlowWorkloads,

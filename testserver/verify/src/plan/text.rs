@@ -39,12 +39,13 @@ const EVENTS: [(EventFault, &str); 4] = [
 ];
 
 /// What stands before the number of a step.
-const STEPS: [(StepFault, &str); 6] = [
+const STEPS: [(StepFault, &str); 7] = [
     (StepFault::Restart, "restart after step"),
     (StepFault::Down, "down after step"),
     (StepFault::StaleRestart, "restart onto an old cache after step"),
     (StepFault::LostLease, "lost lease after step"),
     (StepFault::Evicted, "evicted pod after step"),
+    (StepFault::WebhookAway, "webhook away after step"),
     (StepFault::Upgrade, "upgrade after step"),
 ];
 

@@ -1,32 +1,36 @@
-//! One run of the operator with a plan.
+//! The course of a run: its steps, and what is judged after each.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use kube_testserver::{ApiServer, Builder, BuiltInController};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::{
+    cluster,
+    times::{QUIET, SLOW},
+};
 use crate::{
     finding::{Finding, Oracle},
-    gate::{Session, call, take_leases},
+    gate::Session,
     kinds::Kinds,
     operator::{Versions, World, supervise},
     oracle,
     outcome::{Known, Outcome, Reached, Reference},
-    panics,
-    plan::{EventFault, Injection, Plan, RunFault, StepFault},
+    panics::{self, TestFailure},
+    plan::{EventFault, Injection, Plan},
     scenario::Scenario,
-    state::{Difference, Hidden, ObjectName, compare, normalize, paths},
+    state::{Difference, Hidden, Normal, compare, normalize, paths},
     trace::Trace,
     watchdog::{self, Watchdog},
 };
 
-/// Nothing is to do any more when the operator has not changed the state for this long.
-const QUIET: Duration = Duration::from_secs(90);
 /// How long the operator may take until the state is the one of the reference.
 const PATIENCE: Duration = Duration::from_secs(1800);
 /// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
 /// after the third, and their number in its status after the fifth.
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
+/// How often invariants are asked, if something has changed.
+const LOOK: Duration = Duration::from_secs(3);
 /// How often the state is looked at.
 const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
@@ -35,10 +39,6 @@ const STILL: Duration = Duration::from_secs(300);
 const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 const MOST_WRITES: usize = 1000;
-/// What a slow controller of the cluster takes.
-const SLOW: Duration = Duration::from_secs(600);
-/// The garbage collector of a cluster is never there at once.
-const COLLECTS_AFTER: Duration = Duration::from_secs(4);
 
 /// One run, on a thread of its own runtime with paused time.
 pub(crate) fn run(
@@ -54,11 +54,21 @@ pub(crate) fn run(
     let text = plan.to_string();
     let watchdog = Watchdog::start(watchdog::PATIENCE, move || watchdog::end_process(&text));
     runtime.spawn(watchdog.beat());
-    let mut outcome = runtime.block_on(Run::begin(scenario, plan, seed, known, reference));
+    let failure = TestFailure::default();
+    let begun = Run::begin(scenario, plan, seed, known, reference, failure.clone());
+    let mut outcome = runtime.block_on(begun);
     runtime.shutdown_background();
     // Each once: an operator that always panics is started again every second.
     let panics: BTreeSet<String> = panics::take().iter().map(|panic| outcome.hidden.text(panic)).collect();
+    if let Some(failure) = failure.text() {
+        // No finding: what it would have judged is not known.
+        panic!("in the run with the plan `{plan}`, {}", outcome.hidden.text(&failure));
+    }
     outcome.findings.extend(panics.into_iter().map(|panic| Finding::new(Oracle::Panic, panic)));
+    if outcome.is_old {
+        // The plan never came to the version that is tried.
+        outcome.findings.clear();
+    }
     outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
     outcome
 }
@@ -74,21 +84,21 @@ enum End {
     Reached,
 }
 
-struct Run<'r> {
-    scenario: &'r Scenario,
-    plan: &'r Plan,
-    known: &'r Known,
-    reference: Option<&'r Reference>,
-    session: Arc<Session>,
-    world: World,
-    hidden: Hidden,
+pub(super) struct Run<'r> {
+    pub(super) scenario: &'r Scenario,
+    pub(super) plan: &'r Plan,
+    pub(super) known: &'r Known,
+    pub(super) reference: Option<&'r Reference>,
+    pub(super) session: Arc<Session>,
+    pub(super) world: Arc<World>,
+    pub(super) hidden: Hidden,
     /// The version of the server after each step.
-    versions: Vec<u64>,
+    pub(super) versions: Vec<u64>,
     /// The time of the server when the run began.
-    begun_at: jiff::Timestamp,
+    pub(super) begun_at: jiff::Timestamp,
     /// The pod that was evicted: whoever made it makes it once more.
-    evicted: Option<String>,
-    outcome: Outcome,
+    pub(super) evicted: Option<String>,
+    pub(super) outcome: Outcome,
 }
 
 impl<'r> Run<'r> {
@@ -98,9 +108,10 @@ impl<'r> Run<'r> {
         seed: u32,
         known: &'r Known,
         reference: Option<&'r Reference>,
+        failure: TestFailure,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        let (server, begun_at) = match server(scenario, plan, seed) {
+        let (server, begun_at) = match cluster::server(scenario, plan, seed, &failure) {
             Ok(server) => server,
             Err(error) => {
                 outcome.findings.push(Finding::new(Oracle::Workload, error));
@@ -111,12 +122,20 @@ impl<'r> Run<'r> {
             Some(kinds) => kinds.clone(),
             None => Kinds::discover(&server).await,
         };
-        let session = Session::new(server, known.names.clone(), kinds, plan, scenario.invariants.clone());
+        let world = Arc::new(World::new(Some(server.clone()), failure.clone()));
+        let names = known.names.clone();
+        let session = Session::new(server, names, kinds, plan, scenario.invariants.clone(), failure.clone());
         session.trace(|trace| trace.resources = known.resources.clone());
-        let world = World::default();
-        let old = scenario.old_operator.as_ref().filter(|_| plan.upgrades()).map(|old| old(&world));
-        let versions = Versions { old, new: (scenario.operator)(&world) };
-        let supervisor = tokio::spawn(supervise(session.clone(), versions));
+        let Some(versions) = failure.catch(
+            || "the function that makes the operator".to_owned(),
+            || {
+                let old = scenario.old_operator.as_ref().filter(|_| plan.upgrades()).map(|old| old(&world));
+                Versions { old, new: (scenario.operator)(&world) }
+            },
+        ) else {
+            return outcome;
+        };
+        let supervisor = tokio::spawn(supervise(session.clone(), versions, world.clone()));
         let (hidden, versions, evicted) = (known.hidden.clone(), Vec::new(), None);
         let mut run = Self {
             scenario,
@@ -147,7 +166,9 @@ impl<'r> Run<'r> {
             self.session.set_step(at);
             if let Some((name, step)) = at.checked_sub(1).and_then(|at| self.scenario.steps.get(at)) {
                 self.session.log_comparable(format!("--- step {at}: {name}"));
-                if let Err(error) = step.perform(&self.session).await {
+                let which = || format!("the step {name:?}");
+                let performed = self.session.failure.catch_future(which, step.perform(&self.session)).await;
+                if let Some(Err(error)) = performed {
                     let what = format!("step {at}, {name}: {error}");
                     self.outcome.findings.push(Finding::new(Oracle::Workload, what));
                     return End::Wrong;
@@ -160,6 +181,9 @@ impl<'r> Run<'r> {
                 return End::Wrong;
             }
             self.versions.push(self.session.server.resource_version());
+            if self.world.webhooks().take_called() {
+                self.session.trace(|trace| trace.webhooks_in.insert(at));
+            }
             if let Some(fault) = self.plan.after_step(at)
                 && !self.inject(fault, at).await
             {
@@ -174,20 +198,28 @@ impl<'r> Run<'r> {
 
     /// Waits until the operator has nothing to do.
     async fn settle(&mut self, at: usize) -> bool {
-        let begun = Instant::now();
-        let before = self.effective();
+        let (mut begun, mut before) = (Instant::now(), self.effective());
+        let mut is_judged = self.session.is_judged();
         loop {
-            sleep(Duration::from_secs(3)).await;
-            // Also of what the controllers of the cluster have done meanwhile.
-            self.session.check_invariants();
-            if self.session.is_in_loop() {
+            self.pass(LOOK).await;
+            if self.session.failure.has_come() {
                 return false;
+            }
+            if self.session.is_judged() != is_judged {
+                // An upgrade: the new version has the whole time.
+                (begun, before, is_judged) = (Instant::now(), self.effective(), true);
+            }
+            if self.session.is_in_loop() {
+                return !is_judged;
             }
             if begun.elapsed() >= QUIET && self.session.quiet_for() >= QUIET {
                 break;
             }
             let writes = self.effective() - before;
             if begun.elapsed() > PATIENCE || writes > MOST_WRITES {
+                if !is_judged {
+                    break;
+                }
                 let last = self.last_write();
                 let what = format!(
                     "step {at} never settles: {writes} writes in {} s, the last {last}",
@@ -204,16 +236,28 @@ impl<'r> Run<'r> {
             .iter()
             .any(|injection| matches!(injection, Injection::Event(EventFault::LagDwell, _)));
         if let Some(until) = self.session.lag_until().filter(|_| dwells) {
-            sleep_until(until + QUIET).await;
+            self.pass_until(until + QUIET).await;
         }
         true
     }
 
+    /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
+    pub(super) async fn pass(&self, time: Duration) {
+        self.pass_until(Instant::now() + time).await;
+    }
+
+    async fn pass_until(&self, until: Instant) {
+        while Instant::now() < until {
+            sleep_until(until.min(Instant::now() + LOOK)).await;
+            self.session.check_invariants();
+        }
+    }
+
     /// Waits until the state is the one of the reference.
-    async fn reach(&mut self, at: usize) -> bool {
+    pub(super) async fn reach(&mut self, at: usize) -> bool {
         let begun = Instant::now();
         let is_last = at == self.scenario.steps.len();
-        if self.reference.is_some() && self.plan.upgrades() && !self.session.is_upgraded() {
+        if !self.session.is_judged() {
             // The old version may lead to another state.
             let reached = self.look();
             self.outcome.steps.push(reached);
@@ -238,7 +282,7 @@ impl<'r> Run<'r> {
                 self.outcome.findings.extend(finding.into_iter().chain(lost));
                 return !is_wrong;
             }
-            sleep(POLL).await;
+            self.pass(POLL).await;
         }
     }
 
@@ -251,8 +295,27 @@ impl<'r> Run<'r> {
     }
 
     fn differences(&self, at: usize, reference: &Reference, reached: &Reached) -> Vec<Difference> {
+        let mut differences = self.all_differences(at, reference, &reached.normal, &reached.external);
+        if let Some(upgrade) = self.session.trace(|trace| trace.upgrade.clone()).filter(|was| was.all_gone) {
+            // The new version cannot know what the old one has left when nothing was wanted any more.
+            let left = normalize(&upgrade.state, &self.known.names);
+            let left = self.all_differences(upgrade.step, reference, &left, &upgrade.external);
+            differences.retain(|difference| !left.contains(difference));
+        }
+        differences.retain(|difference| !self.scenario.allows.allow(&difference.to_string()));
+        differences
+    }
+
+    /// What differs from the reference after a step, whether or not that is excused.
+    fn all_differences(
+        &self,
+        at: usize,
+        reference: &Reference,
+        normal: &Normal,
+        external: &Value,
+    ) -> Vec<Difference> {
         let Some(expected) = reference.steps.get(at) else { return Vec::new() };
-        let mut differences = compare(&expected.normal, &reached.normal, &reference.masks, &self.hidden);
+        let mut differences = compare(&expected.normal, normal, &reference.masks, &self.hidden);
         if self.plan.may_miss_a_step() {
             // The operator may never have seen the object whose child the reference leaves over.
             differences.retain(|difference| match difference {
@@ -260,76 +323,13 @@ impl<'r> Run<'r> {
                 _ => true,
             });
         }
-        paths("", &expected.external, &reached.external, &mut |path, expected, value| {
+        paths("", &expected.external, external, &mut |path, expected, value| {
             let show = |value| self.hidden.value("external", path, value);
             let how = format!("{} instead of {}", show(value), show(expected));
             differences
                 .push(Difference::Value { at: format!("external {}", path.trim_start_matches('.')), how });
         });
-        differences.retain(|difference| !self.scenario.allows.allow(&difference.to_string()));
         differences
-    }
-
-    /// A fault between two steps; false if it ended in a finding.
-    async fn inject(&mut self, fault: StepFault, at: usize) -> bool {
-        let session = self.session.clone();
-        match fault {
-            StepFault::Restart => {
-                session.fire();
-                let before = self.effective();
-                session.log("FAULT: the operator is restarted while nothing is to do");
-                session.crash();
-                sleep(QUIET).await;
-                let writes = self.writes_since(before);
-                if !writes.is_empty() {
-                    let what = format!("a restart after step {at} writes: {}", writes.join(", "));
-                    self.outcome.findings.push(Finding::new(Oracle::Restart, what));
-                }
-            }
-            StepFault::Down => {
-                session.fire();
-                session.log("FAULT: the operator is down until the next step");
-                session.held.send_replace(true);
-                session.crash();
-                sleep(Duration::from_secs(1)).await;
-                // Judged after the next step.
-                return true;
-            }
-            StepFault::StaleRestart => {
-                session.fire();
-                session.log("FAULT: the operator is restarted onto a cache from before the step");
-                let version = at.checked_sub(1).and_then(|at| self.versions.get(at)).copied().unwrap_or(1);
-                session.show_old_cache(version, Duration::from_secs(60));
-                session.crash();
-                sleep(Duration::from_secs(61) + QUIET).await;
-            }
-            StepFault::LostLease => {
-                // The next step comes while the other process leads.
-                take_leases(&session, self.begun_at).await;
-                return true;
-            }
-            StepFault::Evicted => self.evict_pod().await,
-            StepFault::Upgrade => {
-                session.fire();
-                session.log("FAULT: the new version takes the place of the old one");
-                session.upgrade();
-                sleep(QUIET).await;
-            }
-        }
-        self.outcome.steps.pop();
-        self.reach(at).await
-    }
-
-    /// Deletes the first pod that someone makes again, as an eviction does.
-    async fn evict_pod(&mut self) {
-        let Some(pod) = self.session.evictable_pods().into_iter().next() else { return };
-        self.session.fire();
-        let path = format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name);
-        self.session.log(format!("FAULT: the pod {} is evicted", pod.name));
-        call(&self.session.server, "DELETE", &path, "application/json", None).await;
-        let name = self.known.names.template("pods", &pod.name);
-        self.evicted = Some(ObjectName { name, ..pod }.to_string());
-        sleep(QUIET).await;
     }
 
     /// Whether the run goes on as the reference does: the faults are over, and the operator has since made a whole step as it does there,
@@ -355,16 +355,16 @@ impl<'r> Run<'r> {
     /// Nothing may happen any more.
     async fn stay_still(&mut self) {
         if let Some(until) = self.session.lag_until() {
-            sleep_until(until + QUIET).await;
+            self.pass_until(until + QUIET).await;
         }
         if self.plan.is_slow() {
-            sleep(SLOW).await;
+            self.pass(SLOW).await;
         }
         // An hour of its own for the requests, too.
         self.session.set_step(self.scenario.steps.len());
         let before = self.effective();
         let for_an_hour = self.reference.is_none() && self.known.stays_still_for_an_hour;
-        sleep(if for_an_hour { HOUR } else { STILL }).await;
+        self.pass(if for_an_hour { HOUR } else { STILL }).await;
         let writes = self.writes_since(before);
         if !writes.is_empty() {
             let what = format!(
@@ -378,6 +378,7 @@ impl<'r> Run<'r> {
 
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
+        self.outcome.is_old = !self.session.is_judged();
         self.judge_trace();
         self.hide();
     }
@@ -401,11 +402,14 @@ impl<'r> Run<'r> {
         self.outcome.time = self.session.elapsed();
         let Some(reference) = self.reference else { return };
         let names = &self.known.names;
-        let counts = oracle::counts(&self.outcome.trace, names);
+        let trace = &self.outcome.trace;
+        let counts = oracle::counts(trace.effective_of_judged(), names);
         let mut expected =
             oracle::Expected::of(reference, self.evicted.as_deref(), self.plan.late_object().as_deref());
-        if self.plan.upgrades() {
-            expected.allow_migration(&counts);
+        if let Some(upgrade) = &trace.upgrade {
+            let until = reference.trace.effective().filter(|write| write.step <= upgrade.step);
+            let old = oracle::counts(trace.effective_of_old(), names);
+            expected.after_upgrade(&oracle::counts(until, names), &old, &counts);
         }
         let findings = oracle::more_often(&counts, &expected.counts, self.plan.may_miss_a_step());
         self.outcome.findings.extend(findings);
@@ -413,11 +417,11 @@ impl<'r> Run<'r> {
         self.outcome.findings.extend(oracle::regenerated(&values, &expected.values));
     }
 
-    fn effective(&self) -> usize {
+    pub(super) fn effective(&self) -> usize {
         self.session.trace(|trace| trace.effective().count())
     }
 
-    fn writes_since(&self, before: usize) -> Vec<String> {
+    pub(super) fn writes_since(&self, before: usize) -> Vec<String> {
         let written = |trace: &mut Trace| -> Vec<String> {
             trace.effective().skip(before).take(4).map(|write| write.place.operation.to_string()).collect()
         };
@@ -429,39 +433,4 @@ impl<'r> Run<'r> {
             |trace: &mut Trace| trace.effective().next_back().map(|write| write.place.operation.to_string());
         self.session.trace(last).unwrap_or_default()
     }
-}
-
-/// A server in the same state for the same seed, at another time for another seed.
-fn server(scenario: &Scenario, plan: &Plan, seed: u32) -> Result<(ApiServer, jiff::Timestamp), String> {
-    let day = jiff::SignedDuration::from_hours(24 * 37 * i64::from(seed));
-    let start = "2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().map_err(|error| error.to_string())? + day;
-    let builder = ApiServer::builder().seed(u64::from(seed)).start_time(start).history(100_000);
-    let mut builder = (scenario.cluster)(builder);
-    let collects_after = if plan.has(RunFault::SlowGarbageCollection) { SLOW } else { COLLECTS_AFTER };
-    if builder.is_on(BuiltInController::GarbageCollection) {
-        builder = builder.with_delay(BuiltInController::GarbageCollection, collects_after);
-    }
-    if plan.has(RunFault::SlowWorkloads) {
-        for controller in slow_controllers(&builder) {
-            builder = builder.with_delay(controller, SLOW);
-        }
-    }
-    builder.service().map(|server| (server, start)).map_err(|error| chain(&error))
-}
-
-/// The controllers of a cluster that bring pods up.
-pub(crate) fn slow_controllers(builder: &Builder) -> Vec<BuiltInController> {
-    let both = [BuiltInController::Kubelet, BuiltInController::Workloads];
-    both.into_iter().filter(|controller| builder.is_on(*controller)).collect()
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text += &format!(": {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -1,0 +1,11 @@
+//! One run of the operator with a plan.
+//!
+//! `cluster` is its server, `course` goes through the steps, with the `faults` that come between them; `times` is how long things take.
+
+mod cluster;
+mod course;
+mod faults;
+mod times;
+
+pub(crate) use cluster::slow_controllers;
+pub(crate) use course::run;

@@ -1,0 +1,187 @@
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use serde_json::json;
+use tokio::time::sleep;
+use tower::ServiceExt;
+
+use super::*;
+use crate::{finding::Oracle, gate::ApiService};
+
+const WANTED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wanted}\n";
+
+async fn panics(_: ApiService) {
+    panic!("at once");
+}
+
+#[test]
+fn an_operator_that_always_panics_is_one_finding() {
+    let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
+    let report = verify.families([Family::Restart]).report();
+    let found: Vec<_> = report.findings().map(|(_, finding)| finding).collect();
+    assert!(found.iter().filter(|finding| finding.oracle() == Oracle::Panic).count() == 1, "{found:?}");
+    assert!(found.iter().any(|finding| finding.what().ends_with("at once")), "{found:?}");
+}
+
+#[test]
+fn a_report_that_another_process_reads_is_told_by_that_one() {
+    let run = |options: &Options| {
+        let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
+        verify.families([Family::Restart]).run_with(options)
+    };
+    let told = run(&Options::default()).unwrap_err();
+    assert!(told.contains("at once"), "{told}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("1.json");
+    assert_eq!(run(&Options { json: Some(json.clone()), ..Options::default() }), Ok(Ran::Told));
+    let left = std::fs::read_to_string(json).expect("a report");
+    assert!(left.contains("at once"), "{left}");
+    let reports = Some(folder.path().to_owned());
+    assert_eq!(run(&Options { reports, ..Options::default() }), Ok(Ran::Told));
+    let texts = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let texts = texts.filter(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    assert_eq!(texts.count(), 1);
+}
+
+/// Reads a ConfigMap, or creates it: the code of the answer, 0 without one.
+async fn map(service: &ApiService, method: &str, name: &str) -> u16 {
+    let all = "/api/v1/namespaces/default/configmaps";
+    let (path, body) = match method {
+        "POST" => (all.to_owned(), json!({ "metadata": { "name": name } }).to_string()),
+        _ => (format!("{all}/{name}"), String::new()),
+    };
+    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+    let request = request.body(Full::new(Bytes::from(body))).expect("invariant: the request is valid");
+    service.clone().oneshot(request).await.map_or(0, |answer| answer.status().as_u16())
+}
+
+/// Two maps, if users want them. BUG: what a crash has left out is written once, whether or not that succeeds.
+async fn repairs_once(service: ApiService) {
+    loop {
+        sleep(Duration::from_secs(5)).await;
+        if map(&service, "GET", "wanted").await != 200 {
+            continue;
+        }
+        match map(&service, "GET", "one").await {
+            404 if !matches!(map(&service, "POST", "one").await, 201 | 409) => continue,
+            404 => {
+                while !matches!(map(&service, "POST", "two").await, 201 | 409) {
+                    sleep(Duration::from_secs(1)).await;
+                }
+            }
+            200 => {
+                if map(&service, "GET", "two").await == 404 {
+                    map(&service, "POST", "two").await;
+                }
+            }
+            _ => continue,
+        }
+        return std::future::pending().await;
+    }
+}
+
+#[test]
+fn a_second_fault_finds_what_one_does_not() {
+    let tried = |is_deep| {
+        let verify = Verify::new(|_| repairs_once).step("create", |step| step.apply(WANTED)).ready();
+        let families = [Family::CrashAfter, Family::Refused].into();
+        explore::explore(&verify.scenario, &families, &Options { is_deep, ..Options::default() })
+    };
+    let (single, both) = (tried(false), tried(true));
+    assert!(single.is_ok() && single.tried() == 4, "{single}");
+    let plan = "crash after create configmaps one #1, then 500 for create configmaps two #1";
+    let found: Vec<_> = both.findings().map(|(plan, _)| plan).collect();
+    assert!(both.tried() > 4 && found.contains(&plan.to_owned()), "{both}");
+    assert!(found.iter().all(|found| found == plan), "{both}");
+}
+
+const UPGRADE: &str = "upgrade after step 1";
+
+#[test]
+fn a_plan_with_an_upgrade_needs_an_old_version() {
+    let verify = || Verify::new(|_| repairs_once).step("create", |step| step.apply(WANTED));
+    let expected = format!("{UPGRADE}: expected an old version of the operator, from `Verify::upgrade_from`");
+    let options = Options { plan: UPGRADE.parse().ok(), ..Options::default() };
+    assert_eq!(verify().run_with(&options), Err(expected.clone()));
+    assert_eq!(panic_of(|| verify().replay(UPGRADE)), expected);
+    verify().upgrade_from(|_| repairs_once).replay(UPGRADE);
+}
+
+/// The text of a panic.
+fn panic_of<T>(call: impl FnOnce() -> T) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).err().expect("a panic");
+    *panic.downcast::<String>().expect("a text")
+}
+
+#[test]
+fn a_panic_of_the_test_is_an_error_that_names_the_closure() {
+    let verify = || Verify::new(|_| repairs_once).step("create", |step| step.apply(WANTED));
+    let with_operator = |make: fn(&World)| {
+        Verify::new(move |world| {
+            make(world);
+            repairs_once
+        })
+    };
+    let cases = [
+        ("the invariant \"two\"", verify().invariant("two", |_| panic!("of the test"))),
+        ("the step \"look\"", verify().step("look", |step| step.call(async |_| panic!("of the test")))),
+        ("`cluster`", verify().cluster(|_| panic!("of the test"))),
+        ("the function that makes the operator", with_operator(|_| panic!("of the test"))),
+        (
+            "the function that makes the operator",
+            verify().upgrade_from(|world| {
+                assert!(format!("{world:?}").is_empty(), "of the test");
+                repairs_once
+            }),
+        ),
+        (
+            "the fake \"bucket\"",
+            with_operator(|world| drop(world.fake("bucket", || -> u8 { panic!("of the test") }))),
+        ),
+        (
+            "the state of the external system \"bucket\"",
+            with_operator(|world| world.external("bucket", || panic!("of the test"))),
+        ),
+    ];
+    for (closure, verify) in cases {
+        let text = panic_of(|| verify.report());
+        let begin = format!("{closure} of the test panicked at ");
+        assert!(text.starts_with("in the run with the plan `") && text.contains(&begin), "{closure}: {text}");
+        assert!(text.contains("tests.rs:") && text.ends_with(" of the test"), "{closure}: {text}");
+    }
+}
+
+#[test]
+fn a_fake_that_could_not_be_made_is_made_the_next_time() {
+    let world = World::default();
+    let fails = || world.fake("one", || -> u8 { panic!("not yet") });
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fails)).is_err());
+    // It may ask for others.
+    let both = world.fake("one", || *world.fake("two", || 2) + 1);
+    assert_eq!((*both, *world.fake("two", || 7)), (3, 2));
+}
+
+/// Does nothing but look. The controllers of the server work when somebody asks.
+async fn reads(service: ApiService) {
+    loop {
+        sleep(Duration::from_secs(60)).await;
+        map(&service, "GET", "wanted").await;
+    }
+}
+
+#[test]
+fn invariants_judge_what_the_cluster_does_while_nothing_else_happens() {
+    let template = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}}});
+    let cron_job = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"},
+        "spec": {"schedule": "30 * * * *", "jobTemplate": template}});
+    let report = Verify::new(|_| reads)
+        .fixtures(cron_job)
+        .cluster(|cluster| cluster.with(kube_testserver::BuiltInController::Workloads))
+        .step("create", |step| step.apply(WANTED))
+        .invariant("no job", |state| state.count_of("jobs.batch") == 0)
+        .report();
+    let found: Vec<_> = report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect();
+    assert!(found.contains(&"no fault: [invariant] no job does not hold".to_owned()), "{found:?}");
+}
