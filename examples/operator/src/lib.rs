@@ -7,7 +7,7 @@
 //! - [`telemetry`]: logs, and spans for OpenTelemetry.
 //! - [`embedded`]: an API server in the process, and a demonstration on it.
 //!
-//! [`manager`] puts the parts together; the program (`main.rs`) adds its arguments.
+//! [`manager`] puts the parts together, with the [`webhooks`]; the program (`main.rs`) adds its arguments.
 
 pub mod embedded;
 pub mod manifests;
@@ -55,17 +55,21 @@ impl Addresses {
     };
 }
 
+/// What the API server calls.
+pub fn webhooks() -> Webhooks {
+    // ANCHOR: webhooks
+    Webhooks::new()
+        .validate(check::<v1::Page>)
+        .validate(check::<v2::Page>)
+        .convert(Versions::<v2::Page>::new().version::<v1::Page>())
+    // ANCHOR_END: webhooks
+}
+
 /// Everything that runs, in the order in which it starts. The namespace is that of the client: in a cluster, that of the pod.
 pub fn manager(client: Client, addresses: Addresses) -> Manager {
     let namespace = client.default_namespace().to_owned();
     let certificates =
         SelfSigned::new(client.clone(), &namespace, NAME).validating(NAME).crd(v2::Page::crd_name());
-    // ANCHOR: webhooks
-    let webhooks = Webhooks::new()
-        .validate(check::<v1::Page>)
-        .validate(check::<v2::Page>)
-        .convert(Versions::<v2::Page>::new().version::<v1::Page>());
-    // ANCHOR_END: webhooks
     // Only the children, not all ConfigMaps of the cluster.
     let pages = Controller::new(Api::<v2::Page>::all(client.clone()), Config::default())
         .owns(Api::<Deployment>::all(client.clone()), CHILDREN.watch())
@@ -81,6 +85,6 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
         .writes(&Api::<ConfigMap>::all(client), Writes::Children)
         .leader_election(NAME, namespace)
         .serve_metrics(addresses.metrics)
-        .webhooks(addresses.webhooks, certificates, webhooks)
+        .webhooks(addresses.webhooks, certificates, webhooks())
         .controller("pages", pages, reconcile::reconcile, context)
 }

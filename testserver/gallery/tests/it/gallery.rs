@@ -8,7 +8,7 @@ use kube::Client;
 use kube_verify::{Family, Verify};
 
 use super::operators::{control, verify};
-use super::{caches, cleanup, errors, leaders, operators, statuses, upgrades, workloads};
+use super::{caches, cleanup, errors, leaders, operators, statuses, upgrades, webhooks, workloads};
 
 /// How much more time than the table says is a finding of its own: machines differ.
 const SLOWER: f64 = 8.0;
@@ -125,6 +125,11 @@ gallery! {
         => upgrades::forgotten_password();
     right_migration("correct: a new version renames the child and deletes the old one", None)
         => upgrades::right_migration();
+    webhook_appends("a defaulting webhook appends with each write", Some(("no fault", "fixed point")))
+        => webhooks::verify(webhooks::appends, "Fail");
+    webhook_ignored("nobody else has the default of a webhook whose failure is ignored", Some(("webhook away", "end state")))
+        => webhooks::verify(webhooks::defaults, "Ignore");
+    right_webhook("correct: a defaulting webhook", None) => webhooks::verify(webhooks::defaults, "Fail");
 }
 
 #[test]

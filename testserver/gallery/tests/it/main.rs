@@ -1,7 +1,7 @@
 //! Operators with one classic bug each, and correct ones: [`gallery`] has them all.
 //!
-//! - `operators` has what they share, and the first of them; `errors`, `statuses`, `cleanup`, `caches`, `workloads`, `leaders` and
-//!   `upgrades` have those of a class.
+//! - `operators` has what they share, and the first of them; `errors`, `statuses`, `cleanup`, `caches`, `workloads`, `leaders`, `upgrades`
+//!   and `webhooks` have those of a class.
 //! - `correct` and `faulty` ask for single answers.
 
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
@@ -16,4 +16,5 @@ mod leaders;
 mod operators;
 mod statuses;
 mod upgrades;
+mod webhooks;
 mod workloads;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, Client, ResourceExt,
     api::{DeleteParams, Patch, PatchParams},
@@ -11,9 +11,13 @@ use kube::{
 use kube_verify::{Family, Verify};
 use serde_json::json;
 
-use super::operators::{
-    Page, Result, absent, apply_child, control, control_alone, is_deleted, maps, one_child, owner, random,
-    verify,
+use super::{
+    errors::makes_a_password_once,
+    operators::{
+        Page, Result, absent, apply_child, asks_for_ever, child, control, control_alone, is_deleted, maps,
+        one_child, orphans, owner, random, verify,
+    },
+    statuses::makes_anew,
 };
 
 /// The old version of all: a child named after the page.
@@ -88,6 +92,63 @@ fn every_write_of_the_old_version_and_every_step_is_the_place_of_an_upgrade() {
         assert!(plans.iter().any(|found| found == plan), "{plan}:\n{report}");
     }
     assert_eq!(report.tried(), 6, "{report}");
+}
+
+/// A bug of the old version: each reconcile gives the child another label, which is an event for the next one.
+async fn labels_for_ever(page: Arc<Page>, client: Client) -> Result {
+    if !is_deleted(&page) {
+        let name = format!("{}-page", page.name_any());
+        let mut map = child(&page, &name);
+        map.labels_mut().insert(NUMBER.to_owned(), random(&name).to_string());
+        maps(&client, &page).patch(&name, &PatchParams::apply("pages").force(), &Patch::Apply(map)).await?;
+    }
+    Ok(Action::await_change())
+}
+
+/// A bug of the old version: another password with each reconcile.
+async fn other_passwords(page: Arc<Page>, client: Client) -> Result {
+    let secrets: Api<Secret> = Api::namespaced(client, "default");
+    let name = format!("{}-password", page.name_any());
+    if !is_deleted(&page) {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": name, "ownerReferences": [owner(&page)]},
+            "stringData": {"password": format!("{:016x}", random(&name))}});
+        secrets.patch(&name, &PatchParams::apply("pages").force(), &Patch::Apply(secret)).await?;
+    }
+    Ok(Action::await_change())
+}
+
+/// A bug of the old version: it panics when its work is done.
+async fn panics_at_the_end(page: Arc<Page>, client: Client) -> Result {
+    one_child(page, client).await?;
+    panic!("of the old version")
+}
+
+const NUMBER: &str = "example.com/number";
+
+#[test]
+fn what_the_old_version_did_wrong_is_not_the_fault_of_the_new_one() {
+    let has_number = |map: &serde_json::Value| !map["metadata"]["labels"][NUMBER].is_null();
+    let new = || {
+        verify(|_| |client: Client| control(client, one_child))
+            .invariant("no map has a number", move |state| !state.objects::<ConfigMap>().any(has_number))
+    };
+    let passwords = verify(|_| |client: Client| control_alone(client, makes_a_password_once));
+    let olds = [
+        (
+            "invariant and fixed point",
+            new().upgrade_from(|_| |client: Client| control(client, labels_for_ever)),
+        ),
+        ("panic", new().upgrade_from(|_| |client: Client| control(client, panics_at_the_end))),
+        ("counts", new().upgrade_from(|_| |client: Client| control(client, makes_anew))),
+        ("left over", new().upgrade_from(|_| |client: Client| control(client, orphans))),
+        ("regenerated", passwords.upgrade_from(|_| |client: Client| control_alone(client, other_passwords))),
+    ];
+    for (bug, verify) in olds {
+        let report = verify.families([Family::Upgrade]).report();
+        assert!(report.is_ok() && report.tried() >= 4, "{bug}:\n{report}");
+    }
+    new().upgrade_from(|_| |client: Client| control(client, asks_for_ever)).replay("upgrade after step 1");
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! Operators whose objects pass a webhook of their own.
+
+use std::sync::Arc;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use kube::{
+    Client, ResourceExt,
+    api::{Patch, PatchParams},
+    runtime::controller::Action,
+};
+use kube_verify::Verify;
+use serde_json::{Value, json};
+
+use super::operators::{self, Page, Result, absent, child, control, is_deleted, maps, pages};
+
+/// What a page is for; the webhook gives a default.
+const TOPIC: &str = "example.com/topic";
+
+/// What a webhook changes in the object of a request, as a JSON patch.
+type Change = fn(&Value) -> Value;
+
+fn topic(page: &Value) -> Option<&str> {
+    page["metadata"]["annotations"][TOPIC].as_str()
+}
+
+fn set(topic: &str) -> Value {
+    json!([{"op": "add", "path": "/metadata/annotations", "value": {TOPIC: topic}}])
+}
+
+/// A default, where there is none.
+pub(crate) fn defaults(page: &Value) -> Value {
+    if topic(page).is_some() { json!([]) } else { set("news") }
+}
+
+/// BUG: it appends, also to what it has appended itself.
+pub(crate) fn appends(page: &Value) -> Value {
+    set(&format!("{} news", topic(page).unwrap_or_default()))
+}
+
+/// The HTTP service of the webhook.
+async fn admit(change: Change, request: Request<Full<Bytes>>) -> operators::Result<Response<Full<Bytes>>> {
+    let review: Value = serde_json::from_slice(&request.into_body().collect().await?.to_bytes())?;
+    let patch = BASE64_STANDARD.encode(change(&review["request"]["object"]).to_string());
+    let response =
+        json!({"uid": review["request"]["uid"], "allowed": true, "patchType": "JSONPatch", "patch": patch});
+    let review = json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response});
+    Ok(Response::new(Full::new(Bytes::from(review.to_string()))))
+}
+
+/// A page is marked, which passes the webhook again, and its child has its topic.
+async fn reconcile(page: Arc<Page>, client: Client) -> Result {
+    if is_deleted(&page) {
+        return Ok(Action::await_change());
+    }
+    let mark = Patch::Merge(json!({"metadata": {"labels": {"seen": "yes"}}}));
+    pages(&client).patch(&page.name_any(), &PatchParams::default(), &mark).await.map(drop).or_else(absent)?;
+    let name = format!("{}-page", page.name_any());
+    let mut map = child(&page, &name);
+    let topic = page.annotations().get(TOPIC).cloned().unwrap_or_else(|| "none".to_owned());
+    map.data.get_or_insert_default().insert("topic".to_owned(), topic);
+    maps(&client, &page).patch(&name, &PatchParams::apply("pages").force(), &Patch::Apply(map)).await?;
+    Ok(Action::await_change())
+}
+
+/// An operator with this webhook, called with this `failurePolicy`.
+pub(crate) fn verify(change: Change, failure_policy: &str) -> Verify {
+    let rule = json!({"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+        "resources": ["pages"]});
+    let hook = json!({"name": "pages.example.com", "clientConfig": {"service": {"namespace": "default", "name": "pages"}},
+        "failurePolicy": failure_policy, "sideEffects": "None", "admissionReviewVersions": ["v1"], "rules": [rule]});
+    let configuration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "pages"}, "webhooks": [hook]});
+    operators::verify(move |world| {
+        let webhooks = world.webhooks();
+        move |client: Client| {
+            webhooks.serve("default", "pages", 443, tower::service_fn(move |request| admit(change, request)));
+            control(client, reconcile)
+        }
+    })
+    .fixtures(configuration)
+}
