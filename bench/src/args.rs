@@ -31,7 +31,8 @@ tables (default: all but genuine)
 
 other measurements (alone on the command line)
   hello      the hello operator beside kube 5.0.0 and Go's controller-runtime, on a genuine API server (see hello/README.md)
-  chaos      the same three while that server is restarted, killed, suspended or cut off: the time until everything is reconciled
+  clusters   one operator for 100 clusters, beside kube 5.0.0 and Go's multicluster-runtime (see clusters/README.md)
+  chaos      those of hello while that server is restarted, killed, suspended or cut off: the time until everything is reconciled
              again; `chaos --outages N[,N...]` for outages of so many seconds; default 10,20,45,90
   apply      a Deployment, a Service and an autoscaler written with `apply!`, `json!` and full types: time, size, compile time
 
@@ -46,6 +47,10 @@ pub(crate) enum Command {
     Run(Options),
     /// The hello operator.
     Hello {
+        rounds: usize,
+    },
+    /// One operator for many clusters.
+    Clusters {
         rounds: usize,
     },
     /// The hello operator while the server fails.
@@ -133,7 +138,8 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
             "--objects" => options.objects = numbers(&arg, &value(&arg, args.next(), "a number")?)?,
             "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
-            "hello" => return hello(args),
+            "hello" => return Ok(Command::Hello { rounds: rounds("hello", args)? }),
+            "clusters" => return Ok(Command::Clusters { rounds: rounds("clusters", args)? }),
             "chaos" => return chaos(args),
             "apply" => return apply(args),
             "load" => return Ok(Command::Load),
@@ -174,13 +180,12 @@ fn numbers(flag: &str, value: &str) -> anyhow::Result<Vec<usize>> {
     Ok(numbers)
 }
 
-fn hello(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
-    let rounds = match args.next().as_deref() {
-        None => 5,
-        Some(flag @ "--rounds") => number(flag, &value(flag, args.next(), "a number")?)?,
-        Some(other) => bail!("hello: expected --rounds N or nothing, got {other:?}"),
-    };
-    Ok(Command::Hello { rounds })
+fn rounds(table: &str, mut args: impl Iterator<Item = String>) -> anyhow::Result<usize> {
+    match args.next().as_deref() {
+        None => Ok(5),
+        Some(flag @ "--rounds") => number(flag, &value(flag, args.next(), "a number")?),
+        Some(other) => bail!("{table}: expected --rounds N or nothing, got {other:?}"),
+    }
 }
 
 fn chaos(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {

@@ -54,7 +54,8 @@ pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
     for ((_, path), results) in programs.iter().zip(&mut results) {
         results[4].push(std::fs::metadata(path)?.len() as f64 / f64::from(1 << 20));
     }
-    print_table(&programs, &results);
+    let names: Vec<_> = programs.iter().map(|(name, _)| *name).collect();
+    print_table("hello operator", &METRICS, &names, &results);
     Ok(())
 }
 
@@ -67,7 +68,7 @@ pub(crate) fn programs() -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
         ("this workspace", rust(&folder, Library::Workspace)?),
         ("kube 5.0.0", rust(&folder, Library::Baseline)?),
     ];
-    match go(&folder) {
+    match go("hello/go", &folder.join("hello-go")) {
         Ok(program) => programs.push(("controller-runtime", program)),
         Err(error) => eprintln!("the column of controller-runtime is skipped: {error:#}"),
     }
@@ -98,10 +99,10 @@ fn filled(program: &Path, kubeconfig: &Path) -> anyhow::Result<[(usize, f64); 2]
     Ok([(2, all), (3, running.rss()?)])
 }
 
-fn print_table(programs: &[(&str, PathBuf)], results: &[Vec<Vec<f64>>]) {
-    let names = programs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" | ");
-    println!("| hello operator | {names} |\n|---|{}", "--:|".repeat(programs.len()));
-    for (metric, name) in METRICS.iter().enumerate() {
+/// A table of medians: a row for each metric, a column for each program.
+pub(crate) fn print_table(title: &str, metrics: &[&str], programs: &[&str], results: &[Vec<Vec<f64>>]) {
+    println!("| {title} | {} |\n|---|{}", programs.join(" | "), "--:|".repeat(programs.len()));
+    for (metric, name) in metrics.iter().enumerate() {
         let values = results.iter().map(|of_program| {
             median_of(of_program[metric].clone()).map_or("not measured".into(), |value| format!("{value:.1}"))
         });
@@ -109,15 +110,16 @@ fn print_table(programs: &[(&str, PathBuf)], results: &[Vec<Vec<f64>>]) {
     }
 }
 
-/// A hello operator that runs. It ends with this value.
-struct Running {
+/// A program that runs. It ends with this value.
+pub(crate) struct Running {
     process: Child,
     started: Instant,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Running {
-    fn start(program: &Path, expected: usize, kubeconfig: &Path) -> anyhow::Result<Self> {
+    /// Starts a program that counts reconciles up to `expected`.
+    pub(crate) fn start(program: &Path, expected: usize, kubeconfig: &Path) -> anyhow::Result<Self> {
         let started = Instant::now();
         let mut process = Command::new(program)
             .arg(expected.to_string())
@@ -130,7 +132,7 @@ impl Running {
     }
 
     /// Waits until the program prints `line`. Returns the milliseconds since its start.
-    fn wait_for(&mut self, line: &str) -> anyhow::Result<f64> {
+    pub(crate) fn wait_for(&mut self, line: &str) -> anyhow::Result<f64> {
         for printed in &mut self.lines {
             if printed? == line {
                 return Ok(self.started.elapsed().as_secs_f64() * 1e3);
@@ -139,7 +141,12 @@ impl Running {
         anyhow::bail!("the program ended before it printed {line:?}")
     }
 
-    fn rss(&self) -> anyhow::Result<f64> {
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// In MiB.
+    pub(crate) fn rss(&self) -> anyhow::Result<f64> {
         mebibytes(&format!("/proc/{}/status", self.process.id()), "VmRSS:")
     }
 }
@@ -185,13 +192,12 @@ fn manifest(library: Library, feature: &str) -> anyhow::Result<String> {
     ))
 }
 
-/// Builds the program for controller-runtime.
-fn go(folder: &Path) -> anyhow::Result<PathBuf> {
-    let program = folder.join("hello-go");
+/// Builds the program of a folder of this package.
+pub(crate) fn go(folder: &str, program: &Path) -> anyhow::Result<PathBuf> {
     let mut command = Command::new("go");
-    command.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"]).arg(&program).arg(".");
-    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("hello/go")).env("CGO_ENABLED", "0");
+    command.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"]).arg(program).arg(".");
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).env("CGO_ENABLED", "0");
     let output = command.output().context("cannot run go: install Go 1.26 or newer")?;
     ensure!(output.status.success(), "go build failed: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(program)
+    Ok(program.to_owned())
 }

@@ -3,8 +3,8 @@
 // - What runs: `args` is the command line, `case` has the tables and their cases; `run` starts servers and measurements as processes.
 // - Servers: `server` sends prepared bytes, `genuine` and `started` are others, the former by the script of `realapi`.
 // - The measured program: `workload`, compiled as `workspace` and as `baseline`; `floor` is the smallest program with its effect.
-// - Tables of their own: `hello` (an operator), `apply` (writing an object), `build_cost` (compiling), `chaos` (faults), `growth` (more
-//   objects; `plots` draws it).
+// - Tables of their own: `hello` (an operator), `clusters` (one for many clusters), `apply` (writing an object), `build_cost` (compiling),
+//   `chaos` (faults), `growth` (more objects; `plots` draws it).
 // - Figures: `measure` reads CPU time and memory, `allocator` changes the allocator, `load` keeps the CPUs busy; `results` collects,
 //   `report` makes tables, `update` writes them into a file.
 
@@ -15,6 +15,7 @@ mod baseline;
 mod build_cost;
 mod case;
 mod chaos;
+mod clusters;
 mod floor;
 mod genuine;
 mod growth;
@@ -42,6 +43,7 @@ fn main() -> anyhow::Result<()> {
         Command::Help => print!("{}", args::HELP),
         Command::Run(options) => run::run(&options)?,
         Command::Hello { rounds } => hello::run(rounds)?,
+        Command::Clusters { rounds } => clusters::run(rounds)?,
         Command::Chaos { outages } => chaos::run(&outages)?,
         Command::Apply => apply::run()?,
         Command::Load => load::run(),
