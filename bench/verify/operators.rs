@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::api::{Patch, PatchParams};
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
-use serde_json::json;
 
 /// How the operator finds out whether the Secret is there.
 #[derive(Clone, Copy)]
@@ -54,13 +53,19 @@ async fn reconcile(database: Arc<ConfigMap>, context: Arc<Context>) -> Result<Ac
     if !present {
         let owner = database.controller_owner_ref(&()).ok_or(Error::Unnamed)?;
         let password: String = std::iter::repeat_with(fastrand::alphanumeric).take(16).collect();
-        let secret = json!({
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": { "name": name, "ownerReferences": [owner] },
-            "stringData": { "password": password },
-        });
-        secrets.patch(&name, &PatchParams::apply("databases").force(), &Patch::Apply(secret)).await?;
+        let secret = Secret {
+            metadata: ObjectMeta { name: Some(name.clone()), owner_references: Some(vec![owner]), ..<_>::default() },
+            string_data: Some([("password".to_owned(), password)].into()),
+            ..Secret::default()
+        };
+        match context.read {
+            // Refused if the Secret is there, also for a process that was replaced and whose request arrives late.
+            Read::Correct => secrets.create(&PostParams::default(), &secret).await?,
+            Read::ErrorIsAbsent => {
+                let params = PatchParams::apply("databases").force();
+                secrets.patch(&name, &params, &Patch::Apply(secret)).await?
+            }
+        };
     }
     Ok(Action::await_change())
 }

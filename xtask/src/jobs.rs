@@ -10,7 +10,7 @@ use crate::{
 #[rustfmt::skip] // one job a line
 pub(crate) const JOBS: &[Job] = &[
     Job { name: "setup", when: When::Always, summary: "installs what a bare Rust machine lacks: C compiler, kubectl, OpenSSL headers, valgrind, xz", usage: "", run: setup::setup },
-    Job { name: "fmt", when: When::Always, summary: "formatting of all workspaces", usage: "", run: lint::fmt },
+    Job { name: "fmt", when: When::Always, summary: "formatting of the three workspaces", usage: "", run: lint::fmt },
     Job { name: "typos", when: When::Always, summary: "spelling; exceptions in _typos.toml", usage: "", run: lint::typos },
     Job { name: "samples", when: When::Always, summary: "the Rust code in the pages of the book is the code that is tested", usage: "--update", run: samples::samples },
     Job { name: "facts", when: When::Always, summary: "what pages say about the repository is true, source files explain themselves, crates depend in the right direction", usage: "", run: facts::facts },

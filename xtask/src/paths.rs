@@ -1,8 +1,7 @@
 //! Every path of the repository that a job names, in one place.
 
 /// The workspaces, each with a lock file of its own.
-pub(crate) const WORKSPACES: [&str; 4] =
-    ["Cargo.toml", "bench/Cargo.toml", "bench/verify/Cargo.toml", "fuzz/Cargo.toml"];
+pub(crate) const WORKSPACES: [&str; 3] = ["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml"];
 /// Folders with Rust code, below which `facts` looks for items and tests.
 pub(crate) const SOURCE_FOLDERS: [&str; 8] =
     ["crates", "testserver", "e2e", "examples", "bench", "fuzz", "guard", "xtask"];
