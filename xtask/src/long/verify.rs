@@ -1,4 +1,5 @@
-//! The job `verify-foreign`: operators that do not know this workspace are verified, with `kube-verify` as their only new dependency.
+//! The jobs `verify-all`: every plan for the operators of this workspace, and `verify-foreign`: operators that do not know it, with
+//! `kube-verify` as their only new dependency.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,11 +7,21 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::context::{Context, scratch};
+use crate::job::no_arguments;
 
 /// One source on two releases of `kube`.
 const OURS: &str = "bench/verify";
 /// With the compilation of the operator.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// Every plan for the quickstart and the operator; their tests try some of each family.
+pub(crate) fn verify_all(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    ["examples", "operator"].into_iter().try_for_each(|package| {
+        let test = cx.cargo("test --test verify -p").args([package, "--", "--nocapture"]);
+        test.env("KUBE_VERIFY_ALL", "1").env("KUBE_VERIFY_JOBS", "2").run()
+    })
+}
 
 /// Verifies each checkout in a folder that has `tests/verify.rs`; without arguments, the operators of `bench/verify`.
 pub(crate) fn verify_foreign(cx: &Context, args: &[String]) -> Result<()> {
