@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// Every plan for the quickstart and the operator; their tests try some of each family.
 pub(crate) fn verify_all(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    ["examples", "operator"].into_iter().try_for_each(|package| {
+    ["kube-examples", "operator"].into_iter().try_for_each(|package| {
         let test = cx.cargo("test --test verify -p").args([package, "--", "--nocapture"]);
         test.env("KUBE_VERIFY_ALL", "1").env("KUBE_VERIFY_JOBS", "2").run()
     })
