@@ -59,6 +59,8 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "official-e2e", when: When::GenuineByName, summary: "the end-to-end tests of Kubernetes that pass on a genuine cluster pass on the embedded server, except for known gaps; all, or those with a TEXT in their names, such as sig-auth", usage: "[TEXT...]", run: |cx, args| foreign::run(cx, args, &foreign::OFFICIAL_E2E) },
     Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },
     Job { name: "chaos", when: When::GenuineByName, summary: "three libraries on a genuine server that is restarted, killed, suspended, cut off: the time until all is reconciled", usage: "[--outages N,N]", run: long::chaos },
+    Job { name: "verify-all", when: When::ByName, summary: "kube-verify tries every plan for the quickstart and for examples/operator, with its manager and leader election", usage: "", run: long::verify_all },
+    Job { name: "verify-foreign", when: When::ByName, summary: "kube-verify on operators that do not know this workspace: on kube 5.0.0 and 1.1, or checkouts in a folder", usage: "[FOLDER]", run: long::verify_foreign },
     Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },
     Job { name: "e2e-etcd-restore", when: When::GenuineByName, summary: "a watcher on a genuine server whose etcd is restored from a backup", usage: "", run: genuine::etcd_restore },
     Job { name: "testserver-data", when: When::ByName, summary: "100 000 objects, 20 kills under load and a full disk: no acknowledged write is lost", usage: "[OBJECTS KILLS]", run: measure::data },

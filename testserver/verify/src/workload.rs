@@ -14,7 +14,7 @@ use crate::{
     state::ObjectName,
 };
 
-/// How often and how long users try again while a webhook is away.
+/// How often and how long users try again.
 const AGAIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(600);
 
@@ -186,11 +186,15 @@ async fn kinds_for(session: &Session, find: impl Fn(&Kinds) -> Option<Kind>) -> 
     }
 }
 
-/// Whether a request was refused because nobody answers for a webhook. Users try again.
-fn lacks_webhook(code: u16, answer: &Value) -> bool {
+/// Why users try again: nobody answers for a webhook, or the fault keeps the operator from what it has done by now in the reference.
+fn why_again(session: &Session, code: u16, answer: &Value) -> Option<&'static str> {
     let message = answer["message"].as_str().unwrap_or_default();
     let is_away = ["connection refused", "connection reset", "EOF"].iter().any(|end| message.ends_with(end));
-    code == 500 && is_away && message.contains("webhook")
+    match code {
+        500 if is_away && message.contains("webhook") => Some("a webhook is away"),
+        404 if session.may_miss_a_step => Some("the operator is late"),
+        _ => None,
+    }
 }
 
 fn used(session: &Session, kind: &Kind) {
@@ -208,13 +212,13 @@ async fn send(
     let until = Instant::now() + PATIENCE;
     let (code, answer) = loop {
         let (code, answer) = call(&session.server, method, uri, content_type, body).await;
-        if !lacks_webhook(code, &answer) || Instant::now() > until {
+        let Some(why) = why_again(session, code, &answer).filter(|_| Instant::now() < until) else {
             break (code, answer);
-        }
-        session.log(format!("user: {method} {path} → {code}, as a webhook is away"));
+        };
+        session.log(format!("user: {method} {path} → {code}: {why}"));
         sleep(AGAIN).await;
         if session.held.send_replace(false) {
-            session.log("the operator starts again, as users need its webhook");
+            session.log("the operator starts again, as users need it");
         }
     };
     session.log_comparable(format!("user: {method} {path} → {code}"));

@@ -39,3 +39,18 @@ fn children_of_what_users_have_not_deleted_are_not_left_over() {
     let report = create(&["a", "b"]).step("delete one", |step| step.delete::<Page>("a")).report();
     assert!(report.is_ok(), "{report}");
 }
+
+/// While the operator is late by ten minutes, its child is not there yet when a user wants to delete or change it.
+#[test]
+fn users_wait_for_what_a_late_operator_has_not_made_yet() {
+    let verify = create(&["a"])
+        .step("nothing concerns the child", |step| {
+            step.patch_of("pages", "a", json!({"metadata": {"labels": {"x": "y"}}}))
+        })
+        .step("a user changes the child", |step| {
+            step.patch_of("configmaps", "a-page", json!({"data": {"other": "x"}}))
+        })
+        .step("a user deletes the child", |step| step.delete::<ConfigMap>("a-page"));
+    let report = verify.families([Family::LongLag, Family::Down, Family::CrashDown]).report();
+    assert!(report.is_ok(), "{report}");
+}

@@ -41,6 +41,8 @@ pub(crate) struct Session {
     pub(crate) crashed: Notify,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
+    /// Whether what the operator does may come later than the next step.
+    pub(crate) may_miss_a_step: bool,
     /// Whether the run begins with an old version of the operator.
     begins_with_old: bool,
     /// Processes that start from now on are of the new version.
@@ -129,6 +131,7 @@ impl Session {
             started: Instant::now(),
             crashed: Notify::new(),
             held: watch::Sender::new(false),
+            may_miss_a_step: plan.may_miss_a_step(),
             begins_with_old: plan.upgrades(),
             upgraded: AtomicBool::new(false),
             invariants,
