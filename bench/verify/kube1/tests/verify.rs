@@ -1,1 +1,4 @@
-include!("../../verify.rs");
+//! The test of all operators here, which is shared.
+
+#[path = "../../verify.rs"]
+mod verify;
