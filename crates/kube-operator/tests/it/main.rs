@@ -14,6 +14,8 @@ mod clusters_addresses;
 #[cfg(feature = "manager")]
 mod clusters_announced;
 #[cfg(feature = "manager")]
+mod clusters_exchanged;
+#[cfg(feature = "manager")]
 mod clusters_flood;
 #[cfg(feature = "manager")]
 mod clusters_input;
