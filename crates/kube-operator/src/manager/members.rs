@@ -125,6 +125,15 @@ fn work_of(
         fault: faults.present(&monitor.snapshot().watches),
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
-    let run = move |stop| run(surroundings, stop).instrument(span).boxed();
+    let store = cluster.forget_store_at_end(&name);
+    let run = move |stop| {
+        let running = run(surroundings, stop);
+        async move {
+            let _store = store;
+            running.await
+        }
+        .instrument(span)
+        .boxed()
+    };
     Work { name, look: Box::new(look), run: Box::new(run) }
 }

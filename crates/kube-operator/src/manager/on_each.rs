@@ -105,6 +105,7 @@ impl Manager {
         let name = Arc::clone(&named);
         let make = Arc::new(move |cluster: &Cluster, lane| {
             let controller = controller(cluster).share_workers(lane);
+            cluster.set_store(&named, controller.store());
             let context = Arc::new(OnCluster::new(cluster.clone(), Arc::clone(&context)));
             ManagedController::new(&named, controller, reconciler.clone(), context)
         });
@@ -123,6 +124,7 @@ impl Manager {
         let name = Arc::clone(&named);
         let make = Arc::new(move |cluster: &Cluster, lane| {
             let (controller, reconciler) = make(cluster);
+            cluster.set_store(&named, controller.store());
             ManagedController::with_reconciler(&named, controller.share_workers(lane), reconciler)
         });
         self.members.on_each.push(OnEach { name, make });

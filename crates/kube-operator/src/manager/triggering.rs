@@ -57,6 +57,8 @@ impl WatchOnCluster {
         let path = api.resource_url().to_owned();
         let monitor = WatchMonitor::new(&name, &O::kind(&O::DynamicType::default()));
         let (store, writer) = store_shared::<O>(QUEUE);
+        cluster.set_store(&name, store.clone());
+        let kept = cluster.forget_store_at_end(&name);
         let changes = writer.subscribe_events();
         let faults = Arc::new(Faults::default());
         let (noted, watched, shown) = (Arc::clone(&faults), Arc::clone(&name), monitor.clone());
@@ -67,6 +69,7 @@ impl WatchOnCluster {
         };
         let run = move |stop: CancellationToken| {
             let work = async move {
+                let _kept = kept;
                 let Some(changes) = changes else { return Err(BoxError::from(Ended)) };
                 let events = writer.watch_monitored(api, config, &monitor);
                 tokio::select! {

@@ -30,6 +30,8 @@ mod clusters_selected;
 #[cfg(feature = "manager")]
 mod clusters_shards;
 #[cfg(feature = "manager")]
+mod clusters_stores;
+#[cfg(feature = "manager")]
 mod clusters_triggers;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
