@@ -2,7 +2,9 @@
 
 use super::name::ClusterName;
 use kube_client::Client;
-use std::{collections::BTreeMap, fmt, ops::Deref, sync::Arc};
+use kube_runtime::reflector::{Lookup, Store};
+use parking_lot::Mutex;
+use std::{any::Any, collections::BTreeMap, fmt, hash::Hash, ops::Deref, sync::Arc};
 use tokio::sync::watch;
 
 /// A cluster of the fleet, for the controllers that run on it. Clones are the same.
@@ -13,13 +15,16 @@ struct Shared {
     name: ClusterName,
     client: Client,
     labels: watch::Sender<Labels>,
+    /// Of what runs on it now, by name.
+    stores: Mutex<BTreeMap<Arc<str>, Box<dyn Any + Send + Sync>>>,
 }
 
 type Labels = Arc<BTreeMap<String, String>>;
 
 impl Cluster {
     pub(crate) fn new(name: ClusterName, client: Client, labels: BTreeMap<String, String>) -> Self {
-        Self(Arc::new(Shared { name, client, labels: watch::Sender::new(Arc::new(labels)) }))
+        let labels = watch::Sender::new(Arc::new(labels));
+        Self(Arc::new(Shared { name, client, labels, stores: Mutex::default() }))
     }
 
     /// Its name.
@@ -40,6 +45,37 @@ impl Cluster {
         Arc::clone(&self.0.labels.borrow())
     }
 
+    /// The objects that a controller of this cluster has in its cache, by its name in
+    /// [`controller_on_each`](crate::manager::Manager::controller_on_each), or those of a
+    /// [`trigger_hub`](crate::manager::Manager::trigger_hub). `None` while none of this name with objects of this type runs here. Ask each
+    /// time: a controller that starts anew has another store.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_operator::clusters::Cluster;
+    ///
+    /// fn count(cluster: &Cluster) -> usize {
+    ///     cluster.store::<ConfigMap>("maps").map_or(0, |store| store.len())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn store<K>(&self, name: &str) -> Option<Store<K>>
+    where
+        K: Lookup<DynamicType: Clone + Eq + Hash + Send + Sync> + Clone + Send + Sync + 'static,
+    {
+        self.0.stores.lock().get(name)?.downcast_ref().cloned()
+    }
+
+    /// What runs here from now on has this store.
+    pub(crate) fn set_store(&self, name: &Arc<str>, store: impl Any + Send + Sync) {
+        self.0.stores.lock().insert(Arc::clone(name), Box::new(store));
+    }
+
+    /// Forgets the store of this name when the guard is dropped.
+    pub(crate) fn forget_store_at_end(&self, name: &Arc<str>) -> StoreOf {
+        StoreOf(self.clone(), Arc::clone(name))
+    }
+
     pub(super) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -57,6 +93,16 @@ impl Cluster {
     /// Its labels now and whenever they change.
     pub(crate) fn watch_labels(&self) -> watch::Receiver<Labels> {
         self.0.labels.subscribe()
+    }
+}
+
+/// Forgets the store of this name when it is dropped.
+pub(crate) struct StoreOf(Cluster, Arc<str>);
+
+impl Drop for StoreOf {
+    fn drop(&mut self) {
+        let Self(cluster, name) = self;
+        drop(cluster.0.stores.lock().remove(name));
     }
 }
 

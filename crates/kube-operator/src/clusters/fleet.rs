@@ -37,12 +37,14 @@ struct Entry {
     state: ClusterState,
     since: Instant,
     reason: Option<String>,
+    outdated: Option<String>,
 }
 
 impl Entry {
     fn status(&self, name: &ClusterName, now: Instant) -> ClusterStatus {
         let since = now.saturating_duration_since(self.since);
-        ClusterStatus { name: name.clone(), state: self.state, since, reason: self.reason.clone() }
+        let (reason, outdated) = (self.reason.clone(), self.outdated.clone());
+        ClusterStatus { name: name.clone(), state: self.state, since, reason, outdated }
     }
 }
 
@@ -93,9 +95,9 @@ impl Fleet {
         self.0.unsynced.load(Ordering::Acquire) == 0
     }
 
-    /// An item whenever a cluster comes, leaves, changes its state or its labels, or all providers have announced what they have; several
-    /// changes may be one item. For a controller of the hub that has to look at its objects again then, by
-    /// [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
+    /// An item whenever a cluster comes, leaves, changes its state, its labels or why it is [outdated](ClusterStatus::outdated), or all
+    /// providers have announced what they have; several changes may be one item. For a controller of the hub that has to look at its
+    /// objects again then, by [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
         stream::unfold(self.0.changed.subscribe(), |mut changed| async move {
             changed.changed().await.ok()?;
@@ -109,15 +111,24 @@ impl Fleet {
         name: &ClusterName,
         cluster: Option<&Cluster>,
         (state, since, reason): (ClusterState, Instant, Option<&str>),
+        outdated: Option<&str>,
     ) -> bool {
         let mut entries = self.0.clusters.lock();
         let labels = cluster.map(Cluster::labels);
         let (cluster, reason) = (cluster.cloned(), reason.map(str::to_owned));
-        let before =
-            entries.insert(name.clone(), Entry { cluster, labels: labels.clone(), state, since, reason });
+        let entry = Entry {
+            cluster,
+            labels: labels.clone(),
+            state,
+            since,
+            reason,
+            outdated: outdated.map(str::to_owned),
+        };
+        let before = entries.insert(name.clone(), entry);
         drop(entries);
         let is_change = before.as_ref().is_none_or(|before| before.state != state);
-        if is_change || before.is_some_and(|before| before.labels != labels) {
+        let differs = |before: Entry| before.labels != labels || before.outdated.as_deref() != outdated;
+        if is_change || before.is_some_and(differs) {
             self.0.changed.send_replace(());
         }
         is_change

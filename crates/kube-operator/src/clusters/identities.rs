@@ -49,6 +49,7 @@ impl Identities {
     /// It is the hub, or has another name: this name does not have it, but keeps what it had.
     pub(super) fn claim(&mut self, name: &ClusterName, uid: String) -> Result<(), ClusterError> {
         if self.hub.as_ref() == Some(&uid) {
+            self.waits_no_more(name);
             return Err(ClusterError::Hub(name.clone()));
         }
         if let Some(holder) = self.names.get(&uid).filter(|holder| *holder != name).cloned() {
@@ -63,9 +64,36 @@ impl Identities {
 
     /// The name has no cluster any more, and waits for none.
     pub(super) fn forget(&mut self, name: &ClusterName) {
+        self.waits_no_more(name);
+        self.release(name);
+    }
+
+    /// The name was removed, or has another address: it does not wait for the cluster of another name.
+    pub(super) fn waits_no_more(&mut self, name: &ClusterName) {
         self.twins.remove(name);
         self.freed.retain(|freed| freed != name);
-        self.release(name);
+    }
+
+    /// A name that waits for the cluster of this one.
+    pub(super) fn waits_for(&self, name: &ClusterName) -> Option<&ClusterName> {
+        let uid = self.uids.get(name)?;
+        self.twins.iter().find(|(_, of)| *of == uid).map(|(twin, _)| twin)
+    }
+
+    /// The names each of which waits for the cluster of the next one, the last for that of `name`, which is the first. None if there is no
+    /// such ring.
+    pub(super) fn ring(&self, name: &ClusterName) -> Vec<ClusterName> {
+        let mut ring: Vec<ClusterName> = Vec::new();
+        let mut next = Some(name);
+        while let Some(waits) = next {
+            if ring.contains(waits) {
+                // A ring without this name lets go already.
+                return if waits == name { ring } else { Vec::new() };
+            }
+            ring.push(waits.clone());
+            next = self.twins.get(waits).and_then(|uid| self.names.get(uid));
+        }
+        Vec::new()
     }
 
     /// Names that were refused as twins, and are not any more.
@@ -140,6 +168,28 @@ mod tests {
         assert_eq!(answered("b", Some("2")), Ok(true), "the old cluster of a is free");
         assert_eq!(answered("a", None), Ok(true), "nothing is known");
         answered("a", Some("2")).unwrap_err();
+    }
+
+    #[test]
+    fn names_that_wait_for_the_clusters_of_one_another_are_a_ring() {
+        let mut identities = Identities::default();
+        for (text, uid) in [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")] {
+            claim(&mut identities, text, uid).unwrap();
+        }
+        let ring = |identities: &Identities, text: &str| -> Vec<String> {
+            identities.ring(&name(text)).iter().map(ToString::to_string).collect()
+        };
+        for (text, uid) in [("a", "2"), ("b", "3"), ("d", "1")] {
+            claim(&mut identities, text, uid).unwrap_err();
+            assert_eq!(ring(&identities, text), [""; 0], "{text}");
+        }
+        claim(&mut identities, "c", "1").unwrap_err();
+        assert_eq!(ring(&identities, "c"), ["c", "a", "b"]);
+        assert_eq!(ring(&identities, "d"), [""; 0], "it waits for one of the ring");
+        identities.waits_no_more(&name("b")); // it was announced with its own address again
+        assert_eq!(ring(&identities, "c"), [""; 0]);
+        assert_eq!(identities.waits_for(&name("b")), Some(&name("a")));
+        assert_eq!(identities.waits_for(&name("d")), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{
     cluster::Cluster,
     error::ClusterError,
     event::ClusterSpec,
-    unit::{Effect, Look, Unit},
+    unit::{Effect, Fault, Look, Unit},
     work::{MakeWork, Work, WorkResult},
 };
 use futures::{
@@ -34,10 +34,14 @@ pub(super) struct Member {
     is_refused: bool,
     /// It is to have another client.
     is_renewed: bool,
+    /// Its cluster is free for another name once nothing runs there any more.
+    lets_go: bool,
     /// Whether its configuration is being exchanged.
     pub(super) exchange: Exchange,
     /// What it is being exchanged for leads to another cluster.
     pub(super) has_moved: bool,
+    /// Why its controllers go on with the configuration before the one that was announced last.
+    outdated: Option<String>,
 }
 
 /// One exchange runs at a time, so that the newest credentials are the last.
@@ -66,8 +70,10 @@ impl Member {
             cleaning_up: None,
             is_refused: false,
             is_renewed: false,
+            lets_go: false,
             exchange: Exchange::None,
             has_moved: false,
+            outdated: None,
         }
     }
 
@@ -122,6 +128,7 @@ impl Member {
     pub(super) fn exchanged(&mut self, result: Result<(), String>, now: Instant) -> Vec<Effect> {
         let again = std::mem::take(&mut self.exchange) == Exchange::RunningAndWanted;
         let has_moved = std::mem::take(&mut self.has_moved);
+        self.outdated = None;
         let mut effects = match result {
             Ok(()) if has_moved => self.unit.moved(now),
             Ok(()) => Vec::new(),
@@ -129,6 +136,7 @@ impl Member {
             Err(error) => {
                 let cluster = &self.spec.name;
                 tracing::error!(%cluster, error, "the announced credentials cannot be used; it keeps those that it has");
+                self.outdated = Some(error);
                 Vec::new()
             }
         };
@@ -145,6 +153,23 @@ impl Member {
         if self.exchange == Exchange::Refused {
             self.exchange = Exchange::None;
         }
+        self.outdated = None;
+    }
+
+    /// Why its controllers go on with the configuration before the one that was announced last, if they do.
+    pub(super) fn outdated(&self) -> Option<&str> {
+        self.outdated.as_deref().filter(|_| self.unit.runs())
+    }
+
+    /// Its new address does not say which cluster is there. Returns whether that is new.
+    pub(super) fn is_asked_again(&mut self, fault: &Fault) -> bool {
+        let why = format!("its new address is not used yet: {}", fault.reason());
+        self.outdated.replace(why).is_none()
+    }
+
+    /// It is to be exchanged for what was announced now.
+    pub(super) fn is_asked(&mut self) {
+        (self.exchange, self.outdated) = (Exchange::Asking, None);
     }
 
     /// What all its controllers show together.
@@ -167,6 +192,7 @@ impl Member {
             self.exchange = Exchange::Refused;
             let cluster = &self.spec.name;
             tracing::error!(%cluster, %error, "its new address is not used; it keeps the old one");
+            self.outdated = Some(error.to_string());
             return Vec::new();
         }
         self.unit.refused(error.to_string(), now)
@@ -183,6 +209,17 @@ impl Member {
             self.forget();
         }
         self.unit.refused(error.to_string(), now)
+    }
+
+    /// Another name gets the cluster that it has, and waits for this: each has what the other wants. It stops, and waits then.
+    pub(super) fn let_go(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
+        self.lets_go = true;
+        self.refused(error, now)
+    }
+
+    /// Whether its cluster is free for another name now; once.
+    pub(super) fn has_let_go(&mut self) -> bool {
+        self.has_stopped() && std::mem::take(&mut self.lets_go)
     }
 
     /// It starts anew with a client of its own, although it is the same cluster.
@@ -213,7 +250,7 @@ impl Member {
 
     pub(super) fn forget(&mut self) {
         (self.cluster, self.running, self.connecting) = (None, None, None);
-        (self.exchange, self.has_moved) = (Exchange::None, false);
+        (self.exchange, self.has_moved, self.outdated) = (Exchange::None, false, None);
         (self.cleaning_up, self.is_refused, self.is_renewed) = (None, false, false);
     }
 }

@@ -7,6 +7,8 @@ use tokio::time::Instant;
 
 const CLUSTERS: &str = "kube_operator_clusters";
 const LONGEST_FAILURE: &str = "kube_operator_clusters_longest_failure_seconds";
+const OUTDATED: &str = "kube_operator_clusters_outdated";
+const QUEUED_TRIGGERS: &str = "kube_operator_cluster_triggers_queued";
 const FAILING_PROVIDERS: &str = "kube_operator_cluster_providers_failing";
 
 /// How a fleet is, in numbers.
@@ -15,13 +17,15 @@ pub(super) struct Summary {
     clusters: BTreeMap<ClusterState, u32>,
     /// For how long the cluster has failed that fails for longest.
     longest_failure: Duration,
+    outdated: u32,
 }
 
 impl Summary {
-    /// Of clusters that have these states since then.
-    pub(super) fn of(states: impl Iterator<Item = (ClusterState, Instant)>, now: Instant) -> Self {
+    /// Of clusters that have these states since then, and whether they go on with the configuration before the one that was announced last.
+    pub(super) fn of(states: impl Iterator<Item = (ClusterState, Instant, bool)>, now: Instant) -> Self {
         let mut summary = Self::default();
-        for (state, since) in states {
+        for (state, since, is_outdated) in states {
+            summary.outdated += u32::from(is_outdated);
             *summary.clusters.entry(state).or_default() += 1;
             if state.is_failure() {
                 summary.longest_failure = summary.longest_failure.max(now.saturating_duration_since(since));
@@ -35,6 +39,7 @@ impl Summary {
 pub(super) struct FleetMetrics {
     clusters: [(ClusterState, Gauge); ClusterState::ALL.len()],
     longest_failure: Gauge,
+    outdated: Gauge,
     failing_providers: Gauge,
 }
 
@@ -46,12 +51,17 @@ impl FleetMetrics {
             "For how long the cluster has been unreachable, forbidden or failed that is so for longest"
         );
         describe_gauge!(
+            OUTDATED,
+            "The number of clusters that keep the configuration before the one that was announced last"
+        );
+        describe_gauge!(
             FAILING_PROVIDERS,
             "The number of providers of clusters whose watch fails, so that changes are not seen"
         );
         let clusters = ClusterState::ALL.map(|state| (state, gauge!(CLUSTERS, "state" => state.to_string())));
-        let (longest_failure, failing_providers) = (gauge!(LONGEST_FAILURE), gauge!(FAILING_PROVIDERS));
-        let metrics = Self { clusters, longest_failure, failing_providers };
+        let (longest_failure, outdated) = (gauge!(LONGEST_FAILURE), gauge!(OUTDATED));
+        let metrics =
+            Self { clusters, longest_failure, outdated, failing_providers: gauge!(FAILING_PROVIDERS) };
         metrics.record(&Summary::default(), 0);
         metrics
     }
@@ -61,8 +71,18 @@ impl FleetMetrics {
             gauge.set(summary.clusters.get(state).copied().unwrap_or_default());
         }
         self.longest_failure.set(summary.longest_failure.as_secs_f64());
+        self.outdated.set(summary.outdated);
         self.failing_providers.set(failing_providers as f64);
     }
+}
+
+/// How many keys were sent to the controllers of the hub, or of all members together, which have not taken them yet.
+pub(super) fn queued_triggers(to_hub: bool) -> Gauge {
+    describe_gauge!(
+        QUEUED_TRIGGERS,
+        "The number of keys that cluster triggers have sent and controllers have not taken"
+    );
+    gauge!(QUEUED_TRIGGERS, "to" => if to_hub { "hub" } else { "members" })
 }
 
 impl Drop for FleetMetrics {
@@ -100,10 +120,10 @@ mod tests {
         let ago = |seconds| now - Duration::from_secs(seconds);
         let metrics = FleetMetrics::new();
         let states = [
-            (ClusterState::Synced, ago(900)),
-            (ClusterState::Unreachable, ago(30)),
-            (ClusterState::Synced, ago(1)),
-            (ClusterState::Forbidden, ago(70)),
+            (ClusterState::Synced, ago(900), false),
+            (ClusterState::Unreachable, ago(30), false),
+            (ClusterState::Synced, ago(1), true),
+            (ClusterState::Forbidden, ago(70), false),
         ];
         metrics.record(&Summary::of(states.into_iter(), now), 1);
         assert_eq!(
@@ -114,6 +134,7 @@ mod tests {
                 ("kube_operator_clusters synced".to_owned(), 2.0),
                 ("kube_operator_clusters unreachable".to_owned(), 1.0),
                 ("kube_operator_clusters_longest_failure_seconds ".to_owned(), 70.0),
+                ("kube_operator_clusters_outdated ".to_owned(), 1.0),
             ]
         );
         drop(metrics);

@@ -35,9 +35,11 @@
 //! after up to a minute; once its controllers run, their watches retry as those of any controller.
 //!
 //! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address is used once the cluster there
-//! says who it is, by the uid of its namespace `kube-system`; the same one resumes, and another one lists everything anew. A removed
-//! cluster stops its reconciles within [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has
-//! written to it stays there, unless [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
+//! says who it is, by the uid of its namespace `kube-system`; the same one resumes, and another one lists everything anew. Until then, and
+//! where it is the cluster of another name, the old address is used, and [`ClusterStatus::outdated`] says why. Names that wait for the
+//! clusters of one another exchange them: their controllers stop, and start anew. A removed cluster stops its reconciles within
+//! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there, unless
+//! [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
 //!
 //! **Some clusters only.** [`Clusters::matching`] selects clusters by labels for all controllers,
 //! [`Manager::only_on_clusters`](crate::manager::Manager::only_on_clusters) for one.
@@ -50,7 +52,8 @@
 //! hangs does not stop its cluster.
 //!
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
-//! cluster has failed that fails for longest, `kube_operator_cluster_providers_failing` how many providers cannot be read.
+//! cluster has failed that fails for longest, `kube_operator_cluster_providers_failing` how many providers cannot be read,
+//! `kube_operator_clusters_outdated` how many clusters keep an earlier configuration than the announced one.
 //!
 //! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
 //! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
@@ -60,9 +63,10 @@
 // - `name`, `event`, `error`: what `providers` emit, and `sources` read. `claims`: whose a name is. `identities`: whose a cluster is.
 // - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it,
 //   `triggers`: what they have reconciled elsewhere.
-// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show
-//   all.
+// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `addresses`: how a name gets
+//   to the cluster at its address. `fleet` and `metrics` show all.
 
+mod addresses;
 mod claims;
 mod cluster;
 mod error;

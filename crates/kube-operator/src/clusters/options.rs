@@ -57,13 +57,14 @@ impl ClusterOptions {
     }
 
     /// How long the reconciles of a removed cluster may go on before they are aborted, and then what
-    /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does. `Duration::MAX` means no limit. Default: 20 s.
+    /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does, and those of a controller that is not
+    /// [selected](crate::manager::Manager::only_on_clusters) there any more. `Duration::MAX` means no limit. Default: 20 s.
     pub fn grace_period(self, period: Duration) -> Self {
         Self { grace_period: period.min(LONGEST), ..self }
     }
 
-    /// How long the program may clean up on a removed cluster.
-    pub(crate) fn limit_of_clean_up(&self) -> Duration {
+    /// How long what stops on a cluster may take, and then what cleans up there.
+    pub(crate) fn limit_of_stop(&self) -> Duration {
         self.grace_period
     }
 

@@ -38,6 +38,9 @@ pub struct ClusterStatus {
     pub since: Duration,
     /// Why, for the states of failure.
     pub reason: Option<String>,
+    /// Why its controllers go on with the configuration before the one that was announced last: that cannot be used, its address leads to
+    /// the cluster of another name, or it does not say which cluster it leads to.
+    pub outdated: Option<String>,
 }
 
 /// A cluster that is asked for is not [`Synced`](ClusterState::Synced). `{}` says what it is instead and why. It does not say for how long:
@@ -74,7 +77,8 @@ impl ClusterState {
 
 impl ClusterStatus {
     /// Sets the condition of this type, such as `EastReady` of an object that is in several clusters: `True` if the cluster is synced,
-    /// `False` if it cannot be used, else `Unknown`. The reason is the state, such as `Unreachable`; the message is why.
+    /// `False` if it cannot be used, else `Unknown`. The reason is the state, such as `Unreachable`; the message is why, or why its
+    /// configuration is [outdated](Self::outdated).
     ///
     /// # Errors
     /// As [`Conditions::set`].
@@ -104,7 +108,8 @@ impl ClusterStatus {
             ClusterState::Connecting => (ConditionStatus::Unknown, "Connecting"),
             ClusterState::Leaving => (ConditionStatus::Unknown, "Leaving"),
         };
-        conditions.set(type_, status, reason, self.reason.as_deref().unwrap_or_default())
+        let message = self.reason.as_ref().or(self.outdated.as_ref());
+        conditions.set(type_, status, reason, message.map_or("", String::as_str))
     }
 }
 
@@ -147,7 +152,7 @@ mod tests {
         let text = |seconds| {
             let (name, since) = (ClusterName::new("west").unwrap(), Duration::from_secs(seconds));
             let (state, reason) = (ClusterState::Unreachable, Some("refused".to_owned()));
-            ClusterNotReady::State(ClusterStatus { name, state, since, reason }).to_string()
+            ClusterNotReady::State(ClusterStatus { name, state, since, reason, outdated: None }).to_string()
         };
         assert_eq!((text(37), text(38)), (text(38), "cluster west is unreachable: refused".to_owned()));
     }
@@ -155,17 +160,20 @@ mod tests {
     #[test]
     fn a_condition_says_how_the_cluster_is_and_why() {
         let mut list = Vec::new();
-        let mut set = |state, reason: Option<&str>| {
-            let (name, reason) = (ClusterName::new("east").unwrap(), reason.map(str::to_owned));
-            let status = ClusterStatus { name, state, since: Duration::ZERO, reason };
+        let mut set = |state, reason: Option<&str>, outdated: Option<&str>| {
+            let (name, since) = (ClusterName::new("east").unwrap(), Duration::ZERO);
+            let [reason, outdated] = [reason, outdated].map(|text| text.map(str::to_owned));
+            let status = ClusterStatus { name, state, since, reason, outdated };
             let changed = status.set_condition(&mut Conditions::new(&mut list, Some(3)), "Ready").unwrap();
             let condition = &list[0];
             (changed, format!("{} {}: {}", condition.status, condition.reason, condition.message))
         };
-        assert_eq!(set(ClusterState::Connecting, None), (true, "Unknown Connecting: ".into()));
-        assert_eq!(set(ClusterState::Synced, None), (true, "True Synced: ".into()));
-        assert_eq!(set(ClusterState::Synced, None), (false, "True Synced: ".into()));
-        let refused = set(ClusterState::Unreachable, Some("connection refused"));
+        assert_eq!(set(ClusterState::Connecting, None, None), (true, "Unknown Connecting: ".into()));
+        assert_eq!(set(ClusterState::Synced, None, None), (true, "True Synced: ".into()));
+        assert_eq!(set(ClusterState::Synced, None, None), (false, "True Synced: ".into()));
+        let refused = set(ClusterState::Unreachable, Some("connection refused"), Some("busy"));
         assert_eq!(refused, (true, "False Unreachable: connection refused".into()));
+        let outdated = set(ClusterState::Synced, None, Some("its new address is not used yet: busy"));
+        assert_eq!(outdated, (true, "True Synced: its new address is not used yet: busy".into()));
     }
 }

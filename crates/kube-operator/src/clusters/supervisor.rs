@@ -8,13 +8,13 @@ use super::{
     event::{ClusterSpec, Clusters},
     fleet::Fleet,
     identities::Identities,
-    member::{CleaningUp, Exchange, Member, Running, TaskHandle},
+    member::{CleaningUp, Member, Running, TaskHandle},
     metrics::{FleetMetrics, Summary},
     name::ClusterName,
     options::{ClusterOptions, LONGEST},
     places::Places,
     sources::Sources,
-    tasks::{Identified, ask, clean_up_old, connect, exchange, identify},
+    tasks::{Identified, ask, clean_up_old, connect, identify},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, CleanedUp, MakeWork},
 };
@@ -95,25 +95,25 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
     }
 }
 
-struct Supervisor {
-    options: ClusterOptions,
+pub(super) struct Supervisor {
+    pub(super) options: ClusterOptions,
     make: Vec<MakeWork>,
     /// What the program does on a cluster that was removed.
     clean_up: Option<CleanUp>,
     fleet: Fleet,
-    identities: Identities,
+    pub(super) identities: Identities,
     places: Places,
     workers: Workers,
-    members: BTreeMap<ClusterName, Member>,
-    tasks: JoinSet<(ClusterName, Report)>,
-    attempts: u64,
+    pub(super) members: BTreeMap<ClusterName, Member>,
+    pub(super) tasks: JoinSet<(ClusterName, Report)>,
+    pub(super) attempts: u64,
     metrics: FleetMetrics,
     /// Whether the time to stop in is over.
     is_late: bool,
 }
 
 /// The result of a task.
-enum Report {
+pub(super) enum Report {
     Connected {
         attempt: u64,
         result: Result<Identified, Fault>,
@@ -127,7 +127,9 @@ enum Report {
     /// Who is at the address that was announced for a running cluster.
     Asked {
         attempt: u64,
-        uid: Option<String>,
+        /// How long it had waited.
+        wait: Duration,
+        result: Result<Option<String>, Fault>,
     },
     Exchanged {
         cluster: Cluster,
@@ -147,6 +149,7 @@ impl Supervisor {
         let (name, effects) = match change {
             Change::Remove(name) => {
                 let Some(member) = self.members.get_mut(&name) else { return };
+                self.identities.waits_no_more(&name);
                 let effects = member.unit.removed(now);
                 (name, effects)
             }
@@ -161,6 +164,9 @@ impl Supervisor {
             self.members.insert(spec.name.clone(), Member::new(unit, spec));
             return effects;
         };
+        if !spec.is_reached_as(&member.spec) {
+            self.identities.waits_no_more(&spec.name);
+        }
         member.announced(spec, now)
     }
 
@@ -214,8 +220,11 @@ impl Supervisor {
             effects.extend(member.unit.timer(now));
             self.perform(&name, effects);
         }
-        let states = self.members.values().map(|member| member.unit.state());
-        let summary = Summary::of(states.map(|(state, since, _)| (state, since)), now);
+        let states = self.members.values().map(|member| {
+            let (state, since, _) = member.unit.state();
+            (state, since, member.outdated().is_some())
+        });
+        let summary = Summary::of(states, now);
         self.metrics.record(&summary, failing_providers);
     }
 
@@ -248,32 +257,7 @@ impl Supervisor {
                 return;
             }
             Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
-            Report::Connected { result: Err(fault), .. } => member.unit.connected(Err(fault), now),
-            Report::Connected { result: Ok((client, uid)), .. } => {
-                let uid = uid.filter(|_| !member.spec.is_part);
-                match (self.identities.answered(name, uid), &member.cluster) {
-                    (Err(error), Some(_)) if member.leads_elsewhere() => {
-                        member.refused_elsewhere(&error, now)
-                    }
-                    (Err(error), _) => {
-                        self.identities.release(name);
-                        member.refused(&error, now)
-                    }
-                    (Ok(_), Some(cluster)) => {
-                        let (name, attempt, present) = (name.clone(), member.attempt, cluster.client());
-                        let adopting = exchange(present, member.spec.config.clone());
-                        let adopting = async move {
-                            (name, Report::Adopted { attempt, client, result: adopting.await })
-                        };
-                        member.connecting = Some(TaskHandle(self.tasks.spawn(adopting)));
-                        return;
-                    }
-                    (Ok(_), None) => {
-                        member.answered(client);
-                        member.unit.connected(Ok(()), now)
-                    }
-                }
-            }
+            Report::Connected { result, .. } => self.connected(name, result),
             Report::Adopted { client, result, .. } => {
                 if let Err(error) = result {
                     tracing::info!(cluster = %name, error, "it gets another client");
@@ -282,7 +266,7 @@ impl Supervisor {
                 member.answered(client);
                 member.unit.connected(Ok(()), now)
             }
-            Report::Asked { uid, .. } => return self.asked(name, uid),
+            Report::Asked { wait, result, .. } => self.asked(name, wait, result),
             Report::Exchanged { result, .. } => member.exchanged(result, now),
             Report::CleanedUp { cluster, .. } if !member.is_of(&cluster) => return,
             Report::CleanedUp { result: Ok(CleanedUp::Withdrawn), .. } => member.unit.clean_up_withdrawn(now),
@@ -297,34 +281,18 @@ impl Supervisor {
         self.perform(name, effects);
     }
 
-    /// The address of a running cluster is exchanged once it is known whose it is: controllers must not work for two names, or on the hub.
-    fn asked(&mut self, name: &ClusterName, uid: Option<String>) {
-        let Some(member) = self.members.get_mut(name) else { return };
-        member.exchange = Exchange::None;
-        if !member.unit.runs() {
-            return;
-        }
-        match self.identities.answered(name, uid.filter(|_| !member.spec.is_part)) {
-            Err(error) => {
-                let effects = member.refused_elsewhere(&error, Instant::now());
-                self.perform(name, effects);
-            }
-            Ok(is_another) => {
-                member.has_moved = is_another;
-                self.commit(name);
-            }
-        }
-    }
-
     /// Performs the effects of a unit, and those to which they lead at once.
-    fn perform(&mut self, name: &ClusterName, effects: Vec<Effect>) {
+    pub(super) fn perform(&mut self, name: &ClusterName, effects: Vec<Effect>) {
         let mut effects = VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
             effects.extend(self.perform_one(name, effect));
         }
-        let Some(member) = self.members.get(name) else { return };
+        let Some(member) = self.members.get_mut(name) else { return };
+        if member.has_let_go() {
+            self.identities.release(name);
+        }
         let state = member.unit.state();
-        if self.fleet.show(name, member.cluster.as_ref(), state) {
+        if self.fleet.show(name, member.cluster.as_ref(), state, member.outdated()) {
             state.0.log(name, state.2);
         }
     }
@@ -391,11 +359,16 @@ impl Supervisor {
     }
 
     fn clean_up(&mut self, name: &ClusterName) -> Vec<Effect> {
+        let heir = self.clean_up.as_ref().and_then(|_| self.heir(name));
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         (member.connecting, member.attempt) = (None, 0); // its result has no effect any more
         let (Some(clean_up), Some(cluster)) = (&self.clean_up, &member.cluster) else {
             return member.unit.cleaned_up(Instant::now());
         };
+        if let Some(heir) = heir {
+            tracing::info!(cluster = %name, %heir, "it is not cleaned up on: it has another name from now on");
+            return member.unit.cleaned_up(Instant::now());
+        }
         let withdrawn = CancellationToken::new();
         let mut cleaning_up = clean_up(cluster.clone(), withdrawn.clone());
         if member.unit.is_replaced() {
@@ -408,34 +381,5 @@ impl Supervisor {
         let _task = TaskHandle(self.tasks.spawn(cleaning_up));
         member.cleaning_up = Some(CleaningUp { _task, withdrawn });
         Vec::new()
-    }
-
-    fn exchange(&mut self, name: &ClusterName) {
-        let Some(member) = self.members.get_mut(name) else { return };
-        let Some(cluster) = &member.cluster else { return };
-        if matches!(member.exchange, Exchange::Running | Exchange::RunningAndWanted) {
-            member.exchange = Exchange::RunningAndWanted;
-            return;
-        }
-        member.connecting = None; // what asks about an earlier announcement
-        if cluster.client().has_server_of(&member.spec.config) {
-            return self.commit(name);
-        }
-        self.attempts += 1;
-        (member.attempt, member.exchange) = (self.attempts, Exchange::Asking);
-        let (name, attempt) = (name.clone(), self.attempts);
-        let asking = ask(name.clone(), member.spec.config.clone(), self.options.clone());
-        let asking = async move { (name, Report::Asked { attempt, uid: asking.await.1 }) };
-        member.connecting = Some(TaskHandle(self.tasks.spawn(asking)));
-    }
-
-    /// Gives the client of a running cluster the announced configuration.
-    fn commit(&mut self, name: &ClusterName) {
-        let Some(member) = self.members.get_mut(name) else { return };
-        let Some(cluster) = &member.cluster else { return };
-        member.exchange = Exchange::Running;
-        let (name, cluster) = (name.clone(), cluster.clone());
-        let exchanging = exchange(cluster.client(), member.spec.config.clone());
-        self.tasks.spawn(async move { (name, Report::Exchanged { cluster, result: exchanging.await }) });
     }
 }

@@ -49,26 +49,36 @@ pub(super) async fn connect(
 
 /// As [`connect`], again and again until the cluster answers: what its configuration needs may come later, too, such as a file.
 pub(super) async fn ask(name: ClusterName, config: Config, options: ClusterOptions) -> Identified {
-    let mut wait = FIRST_WAIT;
+    let mut wait = Duration::ZERO;
     loop {
         let fault = match connect(name.clone(), config.clone(), options.clone()).await {
             Ok(identified) => return identified,
             Err(fault) => fault,
         };
-        if wait == FIRST_WAIT {
-            let why = fault.reason();
+        if wait.is_zero() {
             tracing::warn!(
                 cluster = %name,
-                why,
-                "its new address does not say which cluster it is, and is asked until it does; it keeps the old one until then"
+                why = fault.reason(),
+                "its new address does not say which cluster it is, and is asked until it does; the old one is not cleaned up before"
             );
         }
+        wait = next_wait(wait, &fault);
         sleep(wait).await;
-        wait = match fault {
-            Fault::Failed(_) => LONGEST_WAIT,
-            _ => (wait * 2).min(LONGEST_WAIT),
-        };
     }
+}
+
+/// How long to wait before an address is asked again, after the wait before.
+pub(super) fn next_wait(wait: Duration, fault: &Fault) -> Duration {
+    match fault {
+        Fault::Failed(_) | Fault::Forbidden(_) => LONGEST_WAIT, // somebody has to do something
+        Fault::Unreachable(_) => (wait * 2).clamp(FIRST_WAIT, LONGEST_WAIT),
+    }
+}
+
+/// Why a cluster that answers is neither known to be the same as before nor another one.
+pub(super) fn unidentified() -> Fault {
+    let why = "the cluster there does not say which it is: expected the permission to get the namespace kube-system";
+    Fault::Forbidden(why.to_owned())
 }
 
 /// Gives a client another configuration.

@@ -1,9 +1,10 @@
 //! [`ClusterTriggers`]: keys of objects to be reconciled on one cluster, sent from another.
 
-use super::{cluster::Cluster, name::ClusterName};
+use super::{cluster::Cluster, metrics::queued_triggers, name::ClusterName};
 use futures::{Stream, stream};
 use kube_core::Resource;
 use kube_runtime::reflector::ObjectRef;
+use metrics::Gauge;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt, sync::Arc};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -29,10 +30,13 @@ pub struct ClusterTriggers<K: Resource + 'static>(Arc<Mutex<Listeners<K>>>);
 
 /// Who listens, by cluster; `None` is the hub.
 struct Listeners<K: Resource + 'static> {
-    senders: BTreeMap<Option<ClusterName>, BTreeMap<u64, UnboundedSender<ObjectRef<K>>>>,
+    senders: BTreeMap<Option<ClusterName>, BTreeMap<u64, Sender<K>>>,
     /// The number of the next one.
     next: u64,
 }
+
+/// What sends to a controller that listens, and what counts the keys that it has not taken.
+type Sender<K> = (UnboundedSender<ObjectRef<K>>, Gauge);
 
 impl<K: Resource<DynamicType: Clone + Send + Sync> + 'static> ClusterTriggers<K> {
     /// Nobody listens yet.
@@ -54,6 +58,10 @@ impl<K: Resource<DynamicType: Clone + Send + Sync> + 'static> ClusterTriggers<K>
 
     /// Has an object of this cluster reconciled. Nothing waits for it: where no controller listens, the key is dropped, because a
     /// controller that starts reconciles all of its objects.
+    ///
+    /// It reaches the controllers of this process. With sharding, that reconciles nothing where another replica has the cluster, and is not
+    /// sent on to that: a cluster that moves here has all of its objects reconciled then. Mappers run in each replica, and so reach the
+    /// one that has the cluster; a reconciler runs in one, so what it sends reaches clusters of its own replica only.
     pub fn send(&self, cluster: &ClusterName, key: ObjectRef<K>) {
         self.send_to(&Some(cluster.clone()), key);
     }
@@ -65,21 +73,25 @@ impl<K: Resource<DynamicType: Clone + Send + Sync> + 'static> ClusterTriggers<K>
 
     fn send_to(&self, place: &Option<ClusterName>, key: ObjectRef<K>) {
         let listeners = self.0.lock();
-        for sender in listeners.senders.get(place).into_iter().flat_map(BTreeMap::values) {
-            let _is_over = sender.send(key.clone());
+        for (sender, queued) in listeners.senders.get(place).into_iter().flat_map(BTreeMap::values) {
+            if sender.send(key.clone()).is_ok() {
+                queued.increment(1.0);
+            }
         }
     }
 
     fn listen(&self, place: Option<ClusterName>) -> impl Stream<Item = ObjectRef<K>> + Send + use<K> {
         let (sender, keys) = mpsc::unbounded_channel();
+        let queued = queued_triggers(place.is_none());
         let mut listeners = self.0.lock();
         let number = listeners.next;
         listeners.next += 1;
-        listeners.senders.entry(place.clone()).or_default().insert(number, sender);
+        listeners.senders.entry(place.clone()).or_default().insert(number, (sender, queued.clone()));
         drop(listeners);
-        let listening = Listening { triggers: Arc::clone(&self.0), place, number, keys };
+        let listening = Listening { triggers: Arc::clone(&self.0), place, number, keys, queued };
         stream::unfold(listening, |mut listening| async move {
             let key = listening.keys.recv().await?;
+            listening.queued.decrement(1.0);
             Some((key, listening))
         })
     }
@@ -91,6 +103,7 @@ struct Listening<K: Resource + 'static> {
     place: Option<ClusterName>,
     number: u64,
     keys: UnboundedReceiver<ObjectRef<K>>,
+    queued: Gauge,
 }
 
 impl<K: Resource + 'static> Drop for Listening<K> {
@@ -102,6 +115,7 @@ impl<K: Resource + 'static> Drop for Listening<K> {
                 listeners.senders.remove(&self.place); // nothing is kept of a cluster that has left
             }
         }
+        self.queued.decrement(self.keys.len() as f64); // of which there are no more now
     }
 }
 
@@ -129,6 +143,7 @@ mod tests {
     use futures::{FutureExt, StreamExt};
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube_client::Client;
+    use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 
     fn cluster(name: &str) -> Cluster {
         let client = Client::new(kube_testserver::ApiServer::new(), "default");
@@ -156,5 +171,34 @@ mod tests {
         assert_eq!(ready(&mut other), ["d"]);
         drop((other, of_west, of_hub));
         assert!(triggers.0.lock().senders.is_empty(), "nothing is kept");
+    }
+
+    #[tokio::test]
+    async fn keys_that_controllers_have_not_taken_are_counted_until_those_end() {
+        let recorder = DebuggingRecorder::new();
+        let snapshotter = recorder.snapshotter();
+        let _guard = metrics::set_default_local_recorder(&recorder);
+        let mut totals = BTreeMap::<String, f64>::new();
+        let mut queued = || {
+            for (key, _unit, _description, value) in snapshotter.snapshot().into_vec() {
+                let DebugValue::Gauge(change) = value else { panic!("a gauge") };
+                let to = key.key().labels().next().unwrap().value().to_owned();
+                *totals.entry(to).or_default() += change.into_inner(); // since the last snapshot
+            }
+            ["hub", "members"].map(|to| totals[to])
+        };
+        let triggers = ClusterTriggers::<ConfigMap>::new();
+        let (east, west) = (cluster("east"), cluster("west"));
+        let (mut of_east, of_west) = (Box::pin(triggers.on(&east)), Box::pin(triggers.on(&west)));
+        let mut of_hub = Box::pin(triggers.on_hub());
+        for (place, name) in [(&east, "a"), (&east, "b"), (&west, "c")] {
+            triggers.send(place.name(), ObjectRef::new(name));
+        }
+        triggers.send_to_hub(ObjectRef::new("d"));
+        assert_eq!(queued(), [1.0, 3.0]);
+        assert_eq!((ready(&mut of_east).len(), ready(&mut of_hub).len()), (2, 1));
+        assert_eq!(queued(), [0.0, 1.0]);
+        drop(of_west);
+        assert_eq!(queued(), [0.0, 0.0]);
     }
 }

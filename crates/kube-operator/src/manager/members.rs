@@ -78,6 +78,7 @@ impl Members {
         stop_limit: Duration,
     ) -> FleetRun {
         let Self { providers, on_each, only_on, triggers, on_removed, options, fleet, .. } = self;
+        let limit = options.limit_of_stop();
         let make_work = |OnEach { name, make }: OnEach| -> MakeWork {
             let selectors = only_on.iter().filter(|(of, _)| **of == *name);
             let selectors: Arc<[Selector]> = selectors.map(|(_, selector)| selector.clone()).collect();
@@ -90,7 +91,7 @@ impl Members {
                     move || work_of(make(&of, lane.clone()), &of, assignments.clone(), streaming_lists);
                 match selectors.is_empty() {
                     true => work(),
-                    false => while_selected(Arc::clone(&name), cluster, Arc::clone(&selectors), work),
+                    false => while_selected(Arc::clone(&name), cluster, Arc::clone(&selectors), limit, work),
                 }
             })
         };
@@ -98,7 +99,6 @@ impl Members {
             Arc::new(move |cluster, _of_controllers| (triggers.make)(cluster).work)
         };
         let make = on_each.into_iter().map(make_work).chain(triggers.into_iter().map(watch)).collect();
-        let limit = options.limit_of_clean_up();
         let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit));
         FleetRun { hub, providers, make, clean_up, options, fleet, stop_limit }
     }
@@ -125,9 +125,15 @@ fn work_of(
         fault: faults.present(&monitor.snapshot().watches),
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
-    Work {
-        name,
-        look: Box::new(look),
-        run: Box::new(move |stop| run(surroundings, stop).instrument(span).boxed()),
-    }
+    let store = cluster.forget_store_at_end(&name);
+    let run = move |stop| {
+        let running = run(surroundings, stop);
+        async move {
+            let _store = store;
+            running.await
+        }
+        .instrument(span)
+        .boxed()
+    };
+    Work { name, look: Box::new(look), run: Box::new(run) }
 }

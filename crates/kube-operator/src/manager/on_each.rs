@@ -47,9 +47,10 @@ impl Manager {
     ///
     /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end
     /// of the program, nor for one that has never answered, nor for a name whose cluster has another name or is the hub; and it is called
-    /// once, whether it succeeds or not. With leader election or sharding, the replica calls it that has the cluster then or within 20 s,
-    /// because the one that had it may have crashed: if that changes in this time, another one calls it again. One that is announced again
-    /// before it is called is not cleaned up.
+    /// once, whether it succeeds or not. It is not called for a cluster that gets another name: one that waits for it, or leads to its
+    /// address, when the old name has stopped there. With leader election or sharding, the replica calls it that has the cluster then or
+    /// within 20 s, because the one that had it may have crashed: if that changes in this time, another one calls it again. One that is
+    /// announced again before it is called is not cleaned up.
     ///
     /// A name that has another address when it is announced again while the old cluster leaves has that cleaned up if the new one says
     /// that it is another, by the uid of `kube-system`. A cluster whose address changes without a removal is not cleaned up: the name has
@@ -104,6 +105,7 @@ impl Manager {
         let name = Arc::clone(&named);
         let make = Arc::new(move |cluster: &Cluster, lane| {
             let controller = controller(cluster).share_workers(lane);
+            cluster.set_store(&named, controller.store());
             let context = Arc::new(OnCluster::new(cluster.clone(), Arc::clone(&context)));
             ManagedController::new(&named, controller, reconciler.clone(), context)
         });
@@ -122,6 +124,7 @@ impl Manager {
         let name = Arc::clone(&named);
         let make = Arc::new(move |cluster: &Cluster, lane| {
             let (controller, reconciler) = make(cluster);
+            cluster.set_store(&named, controller.store());
             ManagedController::with_reconciler(&named, controller.share_workers(lane), reconciler)
         });
         self.members.on_each.push(OnEach { name, make });
@@ -132,7 +135,8 @@ impl Manager {
     /// [`reconciler_on_each`](Self::reconciler_on_each), on those clusters only whose labels match. Several calls for one name add up: all
     /// must match. For all controllers, see [`Clusters::matching`].
     ///
-    /// When the labels of a cluster change, the controller starts there, or stops once its running reconciles have ended; the others go on.
+    /// When the labels of a cluster change, the controller starts there, or stops: its reconciles have
+    /// [`ClusterOptions::grace_period`] for it. The others go on.
     /// A cluster on which it does not run is [`Synced`](crate::clusters::ClusterState::Synced) without it. A name that no such controller
     /// has is [`ManagerError::NotOnClusters`](super::ManagerError::NotOnClusters) at the start.
     ///

@@ -7,21 +7,23 @@ use futures::{
 };
 use kube_core::{Selector, SelectorExt};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc};
-use tokio::sync::watch;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Runs the controller that `make` returns while the labels of the cluster match all selectors, each time another one. The first is made at
-/// once if they do.
+/// once if they do. Reconciles that do not end within `limit` when the labels do not match any more are aborted.
 pub(super) fn while_selected(
     name: Arc<str>,
     cluster: &Cluster,
     selectors: Arc<[Selector]>,
+    limit: Duration,
     make: impl Fn() -> Work + Send + Sync + 'static,
 ) -> Work {
     let (shown, labels) = (Shown::default(), cluster.watch_labels());
     let next = match_all(&selectors, &cluster.labels()).then(|| shown.begin(make()));
-    let selected = Selected { shown: shown.clone(), labels, selectors, make, next };
+    let selected =
+        Selected { name: Arc::clone(&name), shown: shown.clone(), labels, selectors, limit, make, next };
     Work { name, look: Box::new(move || shown.look()), run: Box::new(move |stop| selected.run(stop).boxed()) }
 }
 
@@ -30,9 +32,11 @@ type Labels = Arc<BTreeMap<String, String>>;
 type Run = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, WorkResult> + Send>;
 
 struct Selected<F> {
+    name: Arc<str>,
     shown: Shown,
     labels: watch::Receiver<Labels>,
     selectors: Arc<[Selector]>,
+    limit: Duration,
     make: F,
     /// The controller that was made and does not run yet.
     next: Option<Run>,
@@ -40,28 +44,32 @@ struct Selected<F> {
 
 impl<F: Fn() -> Work> Selected<F> {
     async fn run(self, stop: CancellationToken) -> WorkResult {
-        let Self { shown, mut labels, selectors, make, mut next } = self;
+        let Self { name, shown, mut labels, selectors, limit, make, mut next } = self;
         loop {
             if next.is_none() {
                 tokio::select! {
-                    () = until(&mut labels, |labels| match_all(&selectors, labels)) => {}
+                    biased;
                     () = stop.cancelled() => return Ok(()),
+                    () = until(&mut labels, |labels| match_all(&selectors, labels)) => {}
                 }
             }
             let run = next.take().unwrap_or_else(|| shown.begin(make()));
             let ends = stop.child_token();
             let mut running = run(ends.clone());
             let result = tokio::select! {
-                result = &mut running => result,
+                // It was told to stop, or should not have ended: the cluster decides what follows.
+                result = &mut running => return result,
                 () = until(&mut labels, |labels| !match_all(&selectors, labels)) => {
                     ends.cancel();
-                    running.await
+                    timeout(limit, running).await
                 }
             };
             shown.end();
-            result?;
-            if stop.is_cancelled() {
-                return Ok(());
+            match result {
+                Ok(result) => result?,
+                Err(_) => {
+                    tracing::warn!(%name, "its reconciles did not stop within the grace period and are aborted")
+                }
             }
         }
     }

@@ -14,7 +14,8 @@ use kube_runtime::{
     watcher::{self, Event, WatchMonitor},
 };
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    hash::Hash,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
@@ -50,12 +51,14 @@ impl WatchOnCluster {
         send: impl Fn(T) + Send + Sync + 'static,
     ) -> Self
     where
-        T: Clone + PartialEq + Send + 'static,
+        T: Clone + Eq + Hash + Send + 'static,
         I: IntoIterator<Item = T> + 'static,
     {
         let path = api.resource_url().to_owned();
         let monitor = WatchMonitor::new(&name, &O::kind(&O::DynamicType::default()));
         let (store, writer) = store_shared::<O>(QUEUE);
+        cluster.set_store(&name, store.clone());
+        let kept = cluster.forget_store_at_end(&name);
         let changes = writer.subscribe_events();
         let faults = Arc::new(Faults::default());
         let (noted, watched, shown) = (Arc::clone(&faults), Arc::clone(&name), monitor.clone());
@@ -66,6 +69,7 @@ impl WatchOnCluster {
         };
         let run = move |stop: CancellationToken| {
             let work = async move {
+                let _kept = kept;
                 let Some(changes) = changes else { return Err(BoxError::from(Ended)) };
                 let events = writer.watch_monitored(api, config, &monitor);
                 tokio::select! {
@@ -104,7 +108,7 @@ pub(super) async fn follow<O: Cached, T, I>(
     mapper: impl Fn(&O) -> I,
     send: impl Fn(T),
 ) where
-    T: Clone + PartialEq,
+    T: Clone + Eq + Hash,
     I: IntoIterator<Item = T>,
 {
     let mut targets = Targets::default();
@@ -130,7 +134,7 @@ impl<T> Default for Targets<T> {
     }
 }
 
-impl<T: Clone + PartialEq> Targets<T> {
+impl<T: Clone + Eq + Hash> Targets<T> {
     /// An object has changed, or gone. Returns what is to be reconciled, each once. `mapped` is `None` where it is not known.
     fn changed(&mut self, key: (Option<String>, String), mapped: Option<Vec<T>>, is_present: bool) -> Vec<T> {
         let before = self.0.remove(&key).unwrap_or_default();
@@ -138,19 +142,16 @@ impl<T: Clone + PartialEq> Targets<T> {
         if is_present && !present.is_empty() {
             self.0.insert(key, present);
         }
-        let mut all = Vec::new();
-        for target in mapped.into_iter().flatten().chain(before) {
-            if !all.contains(&target) {
-                all.push(target);
-            }
-        }
-        all
+        let mut seen = HashSet::new();
+        let all = mapped.into_iter().flatten().chain(before);
+        all.filter(|target| seen.insert(target.clone())).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{cell::Cell, hash::Hasher, rc::Rc};
 
     #[test]
     fn what_an_object_was_mapped_to_is_reconciled_when_it_is_mapped_to_something_else_or_goes() {
@@ -166,5 +167,36 @@ mod tests {
         assert_eq!(changed("a", Some(&[]), true), [""; 0]);
         assert_eq!(changed("b", Some(&["w"]), false), ["w", "x"], "its last state is another one");
         assert!(targets.0.is_empty(), "nothing is kept");
+    }
+
+    /// Counts how often it is compared.
+    #[derive(Clone, Debug)]
+    struct Counted(usize, Rc<Cell<usize>>);
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            self.1.set(self.1.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Counted {}
+
+    impl Hash for Counted {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+
+    /// An object of the hub may be mapped to each object of each member.
+    #[test]
+    fn the_cost_of_a_change_is_that_of_its_targets_and_not_of_their_square() {
+        const TARGETS: usize = 10_000;
+        let (comparisons, mut targets) = (Rc::new(Cell::new(0)), Targets::default());
+        for _ in 0..2 {
+            let mapped = (0..TARGETS).map(|number| Counted(number, Rc::clone(&comparisons))).collect();
+            assert_eq!(targets.changed((None, "a".to_owned()), Some(mapped), true).len(), TARGETS);
+        }
+        assert!(comparisons.get() < 4 * TARGETS, "{}", comparisons.get());
     }
 }

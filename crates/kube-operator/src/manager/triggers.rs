@@ -11,7 +11,7 @@ use crate::clusters::{Cluster, ClusterName, ClusterTriggers};
 use kube_client::Api;
 use kube_core::Resource;
 use kube_runtime::{reflector::ObjectRef, watcher};
-use std::sync::Arc;
+use std::{hash::Hash, sync::Arc};
 
 impl Manager {
     /// When an object of the hub comes, changes or goes, the objects of members are reconciled that `mapper` returns, each with its
@@ -45,7 +45,7 @@ impl Manager {
         mapper: impl Fn(&O) -> I + Send + Sync + 'static,
     ) -> Self
     where
-        K: Resource<DynamicType: Clone + Eq + Send + Sync> + 'static,
+        K: Resource<DynamicType: Clone + Eq + Hash + Send + Sync> + 'static,
         I: IntoIterator<Item = (ClusterName, ObjectRef<K>)> + 'static,
     {
         let store = self.cache(api, config);
@@ -104,7 +104,7 @@ impl Manager {
         mapper: impl Fn(&Cluster, &O) -> I + Send + Sync + 'static,
     ) -> Self
     where
-        K: Resource<DynamicType: Clone + Eq + Send + Sync> + 'static,
+        K: Resource<DynamicType: Clone + Eq + Hash + Send + Sync> + 'static,
         I: IntoIterator<Item = ObjectRef<K>> + 'static,
     {
         let (mapper, triggers, name) = (Arc::new(mapper), triggers.clone(), Arc::<str>::from(name));

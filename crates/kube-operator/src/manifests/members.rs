@@ -35,7 +35,9 @@ impl Manifests {
             ..Namespace::default()
         })?;
         objects.add(&ServiceAccount { metadata: metadata(self, &placement), ..ServiceAccount::default() })?;
-        roles::bound(self, &granted, &placement, &mut objects)?;
+        // The member may be the hub of another one, or a member of two hubs: each of those has its own namespace there.
+        let roles = format!("{}:{}", placement.namespace, self.name);
+        roles::bound(self, &roles, &granted, &placement, &mut objects)?;
         Ok(objects.into_list())
     }
 

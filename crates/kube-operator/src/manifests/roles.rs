@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{
     error::ManifestsError,
-    placement::{Objects, Placement, cluster_metadata, metadata},
+    placement::{Objects, Placement, cluster_metadata},
     settings::Manifests,
 };
 use crate::rbac::Permissions;
@@ -21,12 +21,13 @@ pub(super) fn roles(
         Some(watched) => Some(watched.clone()),
         None => Some(namespace),
     });
-    bound(manifests, &permissions, placement, objects)
+    bound(manifests, &manifests.name, &permissions, placement, objects)
 }
 
-/// The roles for these permissions, bound to the ServiceAccount in the namespace of the placement.
+/// The roles of this name for these permissions, bound to the ServiceAccount in the namespace of the placement.
 pub(super) fn bound(
     manifests: &Manifests,
+    name: &str,
     permissions: &Permissions,
     placement: &Placement,
     objects: &mut Objects,
@@ -37,20 +38,20 @@ pub(super) fn bound(
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": format!("{kind}Binding"),
             "metadata": metadata,
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": manifests.name },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name },
             "subjects": [
                 { "kind": "ServiceAccount", "name": manifests.name, "namespace": placement.namespace },
             ],
         })
     };
-    if let Some(mut role) = permissions.cluster_role(&manifests.name) {
-        role.metadata = cluster_metadata(manifests);
+    if let Some(mut role) = permissions.cluster_role(name) {
+        role.metadata = ObjectMeta { name: Some(name.to_owned()), ..cluster_metadata(manifests) };
         objects.add(&role)?;
         objects.add(&binding("ClusterRole", &role.metadata))?;
     }
-    for mut role in permissions.roles(&manifests.name) {
+    for mut role in permissions.roles(name) {
         let namespace = role.metadata.namespace.take();
-        role.metadata = ObjectMeta { namespace, ..metadata(manifests, placement) };
+        role.metadata = ObjectMeta { namespace, name: Some(name.to_owned()), ..cluster_metadata(manifests) };
         objects.add(&role)?;
         objects.add(&binding("Role", &role.metadata))?;
     }

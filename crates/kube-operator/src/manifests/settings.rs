@@ -170,8 +170,9 @@ impl Manifests {
     /// [write](Manager::writes_on_each), and to `get` the namespace `kube-system`, by which clusters are told apart. The roles of the hub
     /// have nothing of it.
     ///
-    /// `namespace` is the default namespace of these kubeconfigs. The functions that make the controllers are called for each
-    /// [`files`](Self::files), for a cluster `member` without labels, whose client reaches nothing.
+    /// `namespace` is the default namespace of these kubeconfigs. The roles are called `NAMESPACE:NAME`, so that those of operators of one
+    /// name do not replace each other on a cluster where each has a namespace of its own. The functions that make the controllers are
+    /// called for each [`files`](Self::files), for a cluster `member` without labels, whose client reaches nothing.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -565,7 +565,7 @@ kind: ClusterRole
 metadata:
   labels:
     app.kubernetes.io/name: checker
-  name: checker
+  name: fleet:checker
 rules:
 - apiGroups:
   - \"\"
@@ -591,11 +591,11 @@ kind: ClusterRoleBinding
 metadata:
   labels:
     app.kubernetes.io/name: checker
-  name: checker
+  name: fleet:checker
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
-  name: checker
+  name: fleet:checker
 subjects:
 - kind: ServiceAccount
   name: checker
@@ -606,7 +606,7 @@ kind: Role
 metadata:
   labels:
     app.kubernetes.io/name: checker
-  name: checker
+  name: fleet:checker
   namespace: fleet
 rules:
 - apiGroups:
@@ -622,12 +622,12 @@ kind: RoleBinding
 metadata:
   labels:
     app.kubernetes.io/name: checker
-  name: checker
+  name: fleet:checker
   namespace: fleet
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: checker
+  name: fleet:checker
 subjects:
 - kind: ServiceAccount
   name: checker
@@ -662,6 +662,27 @@ async fn members_have_roles_of_their_own() {
 fn of_leases() -> Permissions {
     let manager = Manager::new(offline_client("fleet")).leader_election("checker", "fleet");
     Manifests::new("checker", &manager).granted()
+}
+
+/// A cluster may be a member of two hubs with one program each, and the hub of a third one.
+#[tokio::test]
+async fn roles_of_operators_of_one_name_on_one_member_are_apart() {
+    let manager =
+        manager_of_members().writes(&Api::<ConfigMap>::all(offline_client("tools")), Writes::Objects);
+    let manifests = Manifests::new("checker", &manager);
+    let roles = |objects: Vec<Value>| -> Vec<String> {
+        let is_role = |object: &&Value| object["kind"].as_str().unwrap().contains("Role");
+        objects
+            .iter()
+            .filter(is_role)
+            .map(|role| format!("{} {}", role["kind"], role["metadata"]["name"]))
+            .collect()
+    };
+    let of_members =
+        |namespace: &str| roles(manifests.clone().for_members(namespace).member_objects().unwrap());
+    let all = [roles(manifests.objects().unwrap()), of_members("one"), of_members("two")].concat();
+    let apart: std::collections::BTreeSet<_> = all.iter().collect();
+    assert_eq!((apart.len(), all.len()), (10, 10), "{all:?}");
 }
 
 #[tokio::test]

@@ -45,6 +45,8 @@ async fn an_address_that_leads_to_the_cluster_of_another_name_is_never_used() {
     let refused = "its new address is not used; it keeps the old one";
     let line = text.lines().find(|line| line.contains(refused)).unwrap();
     assert!(line.contains("cluster two is the same as cluster one"), "{line}");
+    let outdated = started.fleet.status(&name("two")).unwrap().outdated.unwrap();
+    assert!(outdated.starts_with("cluster two is the same as cluster one"), "{outdated}");
     for _ in 0..3 {
         started.announce("two", "alias").await; // by a provider that repeats itself
         sleep(seconds(10)).await;
@@ -62,19 +64,57 @@ async fn an_address_that_leads_to_the_cluster_of_another_name_is_never_used() {
     started.end().await;
 }
 
+/// Neither another cluster nor the same: nothing is listed anew there, and nobody gets the old one.
 #[tokio::test(start_paused = true)]
-async fn a_cluster_that_may_not_say_who_it_is_frees_the_one_that_the_name_had() {
+async fn an_address_that_may_not_say_which_cluster_it_is_is_not_used_and_the_status_says_so() {
     let servers = TestFleet::new(["east", "west"]);
-    servers.server("west").unwrap().fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
+    for host in ["east", "west"] {
+        add(&client_of(&servers, host), "a").await;
+    }
+    let west = servers.server("west").unwrap();
+    let refusal = west.fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
     let started = Started::new(&servers);
     started.announce("one", "east").await;
     sleep(seconds(10)).await;
     started.announce("one", "west").await;
-    sleep(seconds(10)).await;
     started.announce("legacy", "east").await;
-    sleep(seconds(10)).await;
+    sleep(seconds(300)).await;
+    let states = ["one", "legacy"].map(|text| state(&started.fleet, text));
+    assert_eq!(states, [Some(ClusterState::Synced), Some(ClusterState::Failed)]);
+    let outdated = started.fleet.status(&name("one")).unwrap().outdated.unwrap();
+    let expected = "its new address is not used yet: the cluster there does not say which it is: expected the permission to get \
+                    the namespace kube-system";
+    assert_eq!(outdated, expected);
+    assert_eq!((started.log.take(), started.requests.count("west one")), (vec!["one a".to_owned()], 0));
+    refusal.remove();
+    sleep(seconds(90)).await;
     let states = ["one", "legacy"].map(|text| state(&started.fleet, text));
     assert_eq!(states, [Some(ClusterState::Synced); 2]);
+    assert_eq!(started.fleet.status(&name("one")).unwrap().outdated, None);
+    let mut entries = started.log.take();
+    entries.sort();
+    assert_eq!(entries, ["legacy a", "one a"]);
+    started.end().await;
+}
+
+/// Its controllers have ended before: there is nothing that goes on.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_starts_anew_at_an_address_that_may_not_say_which_it_is_is_forbidden() {
+    let servers = TestFleet::new(["east", "west"]);
+    let west = servers.server("west").unwrap();
+    let refusal = west.fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
+    let started = Started::new(&servers);
+    started.announce("one", "east").await;
+    sleep(seconds(10)).await;
+    let mut moved = config("west", "one");
+    moved.default_namespace = "other".to_owned(); // its controllers start anew, with another client
+    started.sender.send(ClusterSpec::new(name("one"), moved).into()).await.unwrap();
+    sleep(seconds(30)).await;
+    let status = started.fleet.status(&name("one")).unwrap();
+    assert_eq!((status.state, status.outdated), (ClusterState::Forbidden, None), "{:?}", status.reason);
+    refusal.remove();
+    sleep(seconds(120)).await;
+    assert_eq!(state(&started.fleet, "one"), Some(ClusterState::Synced));
     started.end().await;
 }
 

@@ -4,13 +4,19 @@ use crate::{
     clusters::{Requests, client_of, cluster, hub, maps, options, reconcile, state},
     manager::{Log, add, run, seconds},
 };
-use kube_core::Selector;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_core::{ResourceExt, Selector};
 use kube_operator::{
-    clusters::{ClusterState, Clusters},
+    clusters::{Cluster, ClusterState, Clusters, OnCluster},
     manager::Manager,
 };
+use kube_runtime::controller::Action;
 use kube_testserver::TestFleet;
-use std::{future::pending, sync::Arc};
+use std::{
+    convert::Infallible,
+    future::{pending, ready},
+    sync::Arc,
+};
 use tokio::time::sleep;
 
 fn sorted(mut entries: Vec<String>) -> Vec<String> {
@@ -57,6 +63,74 @@ async fn a_controller_follows_the_labels_of_clusters_and_the_others_go_on() {
     assert_eq!(state(&fleet, "west"), Some(ClusterState::Synced));
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+/// Otherwise one reconcile that hangs would keep the controller from running there ever again.
+#[tokio::test(start_paused = true)]
+async fn a_controller_whose_reconcile_hangs_ends_within_the_grace_period_and_comes_back() {
+    let servers = TestFleet::new(["east"]);
+    add(&client_of(&servers, "east"), "a").await;
+    let (sender, clusters) = Clusters::channel();
+    let log = Log::default();
+    let hanging = async |map: Arc<ConfigMap>, context: Arc<OnCluster<Log>>| {
+        context.add(map.name_any());
+        pending::<Result<Action, Infallible>>().await
+    };
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()).grace_period(seconds(5)))
+        .clusters(clusters)
+        .controller_on_each("some", maps, hanging, Arc::new(log.clone()))
+        .only_on_clusters("some", "stage=production".parse().unwrap());
+    let (stop, running) = run(manager);
+    for (stage, entries) in [("production", 1), ("test", 0), ("production", 1)] {
+        sender.send(cluster("east").label("stage", stage).into()).await.unwrap();
+        sleep(seconds(20)).await;
+        assert_eq!(log.take().len(), entries, "{stage}");
+    }
+    stop.cancel();
+    tokio::time::timeout(seconds(30), running).await.unwrap().unwrap().unwrap();
+}
+
+/// As without `only_on_clusters`. Without a wait between them, attempts would occupy a thread.
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_ends_by_itself_is_a_failure_that_waits() {
+    let servers = TestFleet::new(["east"]);
+    let made = Log::default();
+    let counted = made.clone();
+    let ending = move |cluster: &Cluster| {
+        counted.add("made");
+        maps(cluster).graceful_shutdown_on(ready(()))
+    };
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(Clusters::fixed([cluster("east").label("stage", "production")]))
+        .controller_on_each("some", ending, reconcile, Arc::new(Log::default()))
+        .only_on_clusters("some", "stage=production".parse().unwrap());
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(60)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Failed));
+    assert!((3..12).contains(&made.count("made")), "{}", made.count("made"));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_that_stops_at_once_or_has_no_clusters_does_not_wait_for_selected_ones() {
+    let servers = TestFleet::new(["east"]);
+    let manager = || {
+        Manager::new(hub())
+            .cluster_options(options(&servers, &Requests::default()))
+            .controller_on_each("some", maps, reconcile, Arc::new(Log::default()))
+            .only_on_clusters("some", "stage=production".parse().unwrap())
+    };
+    let alone = manager().run_until(sleep(seconds(5)));
+    tokio::time::timeout(seconds(10), alone).await.unwrap().unwrap();
+    for wait in 0..30 {
+        let spec = cluster("east").label("stage", if wait % 2 == 0 { "production" } else { "test" });
+        let run = manager().clusters(Clusters::fixed([spec])).run_until(sleep(seconds(1) * wait / 10));
+        tokio::time::timeout(seconds(30), run).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

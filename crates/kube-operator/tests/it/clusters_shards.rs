@@ -9,11 +9,11 @@ use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
 use kube_client::{Api, Client, api::ListParams};
 use kube_core::ResourceExt;
 use kube_operator::{
-    clusters::{Clusters, OnCluster},
+    clusters::{Cluster, ClusterTriggers, Clusters, OnCluster},
     manager::Manager,
     sharding,
 };
-use kube_runtime::controller::Action;
+use kube_runtime::{controller::Action, reflector::ObjectRef};
 use kube_testserver::{ApiServer, TestFleet};
 use parking_lot::Mutex;
 use std::{
@@ -57,11 +57,24 @@ struct Fleet {
 }
 
 impl Fleet {
+    async fn new() -> Self {
+        let (servers, hub) = (TestFleet::new(HOSTS), Client::new(ApiServer::new(), "default"));
+        for host in HOSTS {
+            for map in ["one", "two"] {
+                add(&client_of(&servers, host), map).await;
+            }
+        }
+        Self { servers, hub, seen: Arc::default() }
+    }
+
+    /// The controllers listen to these triggers.
     fn replica(
         &self,
         name: &'static str,
+        triggers: ClusterTriggers<ConfigMap>,
     ) -> (CancellationToken, JoinHandle<Result<(), kube_operator::manager::ManagerError>>) {
         let context = Replica { name, seen: Arc::clone(&self.seen) };
+        let maps = move |cluster: &Cluster| maps(cluster).reconcile_on(triggers.on(cluster));
         run(Manager::new(self.hub.clone())
             .sharding(sharding::Config::new("operator", "default").identity(name))
             .cluster_options(options(&self.servers, &Requests::default()))
@@ -91,17 +104,9 @@ impl Fleet {
 
 #[tokio::test(start_paused = true)]
 async fn with_sharding_a_cluster_belongs_to_one_replica_and_moves_as_a_whole() {
-    let fleet = Fleet {
-        servers: TestFleet::new(HOSTS),
-        hub: Client::new(ApiServer::new(), "default"),
-        seen: Arc::default(),
-    };
-    for host in HOSTS {
-        for map in ["one", "two"] {
-            add(&client_of(&fleet.servers, host), map).await;
-        }
-    }
-    let (first, second) = (fleet.replica("first"), fleet.replica("second"));
+    let fleet = Fleet::new().await;
+    let replica = |name| fleet.replica(name, ClusterTriggers::new());
+    let (first, second) = (replica("first"), replica("second"));
     sleep(seconds(60)).await;
     let (owners, objects) = fleet.owners("1").await;
     assert_eq!(objects, HOSTS.len() * 2);
@@ -120,4 +125,36 @@ async fn with_sharding_a_cluster_belongs_to_one_replica_and_moves_as_a_whole() {
     assert!(owners.values().all(|replicas| replicas.iter().eq(["second"])), "{owners:?}");
     second.0.cancel();
     second.1.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_sharding_triggers_reach_the_clusters_of_their_own_replica_only() {
+    let fleet = Fleet::new().await;
+    let names = ["first", "second"];
+    let triggers = names.map(|_| ClusterTriggers::<ConfigMap>::new());
+    let running: Vec<_> =
+        std::iter::zip(names, &triggers).map(|(name, it)| fleet.replica(name, it.clone())).collect();
+    sleep(seconds(60)).await;
+    let (owners, _) = fleet.owners("1").await;
+    for (name, triggers) in std::iter::zip(names, &triggers) {
+        for host in HOSTS {
+            triggers.send(&host.parse().unwrap(), ObjectRef::new("one").within("default"));
+        }
+        sleep(seconds(10)).await;
+        let mut reconciled = fleet.seen.log.take();
+        reconciled.sort();
+        let own = owners.iter().filter(|(_, replicas)| replicas.contains(name));
+        let own: Vec<_> = own.map(|(cluster, _)| format!("{name} {cluster} one")).collect();
+        assert_eq!(reconciled, own);
+    }
+
+    // A cluster that moves is reconciled whole.
+    running[0].0.cancel();
+    sleep(seconds(60)).await;
+    let moved = owners.values().filter(|replicas| replicas.contains("first")).count();
+    assert_eq!(fleet.seen.log.take().len(), moved * 2);
+    for (stop, running) in running {
+        stop.cancel();
+        running.await.unwrap().unwrap();
+    }
 }

@@ -14,6 +14,8 @@ mod clusters_addresses;
 #[cfg(feature = "manager")]
 mod clusters_announced;
 #[cfg(feature = "manager")]
+mod clusters_exchanged;
+#[cfg(feature = "manager")]
 mod clusters_flood;
 #[cfg(feature = "manager")]
 mod clusters_input;
@@ -27,6 +29,8 @@ mod clusters_replaced;
 mod clusters_selected;
 #[cfg(feature = "manager")]
 mod clusters_shards;
+#[cfg(feature = "manager")]
+mod clusters_stores;
 #[cfg(feature = "manager")]
 mod clusters_triggers;
 #[path = "../../../kube-runtime/tests/it/common.rs"]

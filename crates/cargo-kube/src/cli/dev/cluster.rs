@@ -23,13 +23,12 @@ use tokio::task::JoinSet;
 
 use super::account::Account;
 use super::deployed::Deployed;
-use super::detour::Detour;
+use super::detour::{Detour, FIELD_MANAGER};
 use super::lease::SessionLease;
 use super::listens::Place;
 use super::say::say;
 use crate::cli::program::manifests;
 
-const FIELD_MANAGER: &str = "cargo-kube-dev";
 /// Samples are refused until the webhooks of the operator are served.
 const SAMPLES_LIMIT: Duration = Duration::from_secs(30);
 const SAMPLES_PAUSE: Duration = Duration::from_millis(500);
@@ -159,22 +158,31 @@ impl Cluster {
     }
 
     /// # Errors
-    /// Another session of this operator is alive.
+    /// Another session of this operator is alive; it may have taken the Lease over from this one.
     async fn take_lease(&self, Deployed { namespace, name, .. }: &Deployed) -> Result<()> {
-        let mut held = self.lease.lock().await;
-        if matches!(self.place, Place::Embedded) || held.is_some() {
+        if matches!(self.place, Place::Embedded) {
             return Ok(());
         }
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let folder = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
-        let holder = format!("{} {folder}", host.trim());
-        let lease = SessionLease::new(self.client.clone(), namespace, name, holder.trim().to_owned());
-        if lease.take().await? {
+        let mut held = self.lease.lock().await;
+        let lease = match &*held {
+            Some((lease, _)) => lease.clone(),
+            None => SessionLease::new(self.client.clone(), namespace, name, self.session()),
+        };
+        if !lease.take().await? {
+            *held = None;
+        } else if held.is_none() {
             let mut renewal = JoinSet::new();
             renewal.spawn(lease.clone().keep_renewed());
             *held = Some((lease, renewal));
         }
         Ok(())
+    }
+
+    /// By which this session is told from others: the machine, and the folder of the session.
+    fn session(&self) -> String {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let folder = self.folder.path().file_name().unwrap_or_default().to_string_lossy();
+        format!("{} {folder}", host.trim()).trim().to_owned()
     }
 
     async fn apply_deployed(&self, deployed: &Deployed) -> Result<()> {
@@ -232,7 +240,7 @@ impl Cluster {
         if self.made().contains(&key) {
             return Ok(()); // a role of this session, which is kept
         }
-        let Some(detour) = Detour::begin(&self.client, operator, object).await? else {
+        let Some(detour) = Detour::begin(&self.client, operator, &self.session(), object).await? else {
             self.made().insert(key);
             return Ok(());
         };

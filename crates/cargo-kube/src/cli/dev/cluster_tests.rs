@@ -118,7 +118,63 @@ fn content(objects: &[DynamicObject]) -> Vec<Value> {
 
 const WEBHOOKS: (&str, &str) = ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration");
 const SERVICES: (&str, &str) = ("v1", "Service");
+const ROLES: &str = "rbac.authorization.k8s.io/v1";
 const SLICES: (&str, &str) = ("discovery.k8s.io/v1", "EndpointSlice");
+
+/// Who owns which fields, without times.
+fn owners(objects: &[DynamicObject]) -> Vec<Value> {
+    let mut owners = Vec::new();
+    for entry in objects.iter().flat_map(|object| object.metadata.managed_fields.iter().flatten()) {
+        owners.push(json!([entry.manager, entry.operation, entry.fields_v1]));
+    }
+    owners
+}
+
+/// Otherwise the next release of the manifests would be refused, for fields that nobody uses any more.
+#[tokio::test]
+async fn fields_that_are_put_back_belong_to_whom_they_belonged_before() {
+    let server = users_cluster().await;
+    let newer = ROLE.replace("[get]", "[get, patch]");
+    installed(&server, &[DEPLOYMENT, CALLED, &newer].concat()).await;
+    let kinds = [WEBHOOKS, SERVICES, (ROLES, "ClusterRole")];
+    let mut before = Vec::new();
+    for (api_version, kind) in kinds {
+        before.push(owners(&all(&server, api_version, kind).await));
+    }
+    let cluster = session(&server).await;
+    for _change_of_the_sources in 0..2 {
+        register(&cluster, &[DEPLOYMENT, CALLED, ROLE].concat()).await;
+    }
+    cluster.stop().await.unwrap();
+    for ((api_version, kind), before) in kinds.into_iter().zip(before) {
+        assert!(!before.is_empty());
+        assert_eq!(owners(&all(&server, api_version, kind).await), before, "{kind}");
+    }
+    // Without `--force-conflicts`.
+    installed(&server, &CALLED.replace("failurePolicy: Fail", "failurePolicy: Ignore")).await;
+    server.shutdown().await;
+}
+
+/// A session that slept for a while ends after another one has begun.
+#[tokio::test]
+async fn what_another_session_has_replaced_stays_when_one_ends_that_has_lost_its_lease() {
+    let server = users_cluster().await;
+    installed(&server, &[DEPLOYMENT, CALLED].concat()).await;
+    let before = content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await);
+    let slept = session(&server).await;
+    register(&slept, &[DEPLOYMENT, CALLED].concat()).await;
+    let leases: Api<Lease> = Api::namespaced(admin(&server).await, "ops");
+    leases.delete("cargo-kube-dev-op", &Default::default()).await.unwrap();
+    let other = session(&server).await;
+    register(&other, &[DEPLOYMENT, CALLED].concat()).await;
+    let during = content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await);
+    slept.stop().await.unwrap();
+    assert_eq!(content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await), during);
+    assert!(leases.get_opt("cargo-kube-dev-op").await.unwrap().is_some());
+    other.stop().await.unwrap();
+    assert_eq!(content(&all(&server, WEBHOOKS.0, WEBHOOKS.1).await), before);
+    server.shutdown().await;
+}
 
 #[tokio::test]
 async fn what_was_installed_is_put_back_and_what_was_not_is_deleted() {

@@ -21,7 +21,7 @@ The server gets the CRDs, webhooks, roles and samples that `PROGRAM manifests` w
 it with the arguments and the environment of its Deployment, as its ServiceAccount, with the permissions of its
 roles. A build that fails leaves the old operator. Ctrl-C or SIGTERM ends both, a second one without waiting.
 With --cluster the cluster gets the CRDs and roles, and keeps them; webhooks only with --reach. At the end what
-leads to this machine is removed, and what was there before is put back.
+leads to this machine is removed, and what was there before is put back, with the owners of its fields.
 Exit codes: 0 ended by the user; 2 wrong input, or a server that does not start.")]
 pub(crate) struct Dev {
     #[command(flatten)]

@@ -2,7 +2,7 @@
 //! roles that are there already. At the end, what was not there before is deleted, and what the session has changed is put back.
 //!
 //! How it was before, and how the session has written it, is in annotations of the object, so that the next session can put back what one
-//! that was killed has left.
+//! that was killed has left. They name the session: one that has lost its Lease puts back nothing of the one that has it.
 
 use anyhow::{Context as _, Result};
 use kube_client::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -12,15 +12,23 @@ use kube_core::params::Preconditions;
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ResourceExt as _, TypeMeta};
 use serde_json::{Value, json};
 
-use super::put_back::put_back;
+use super::put_back::{owners, put_back};
 use super::say::say;
+
+/// As which a session writes.
+pub(super) const FIELD_MANAGER: &str = "cargo-kube-dev";
 
 /// The object as it was before the session, as JSON; empty if there was none.
 const BEFORE: &str = "cargo-kube/before-dev";
 /// The object as the session has written it, as JSON; empty while that is not known, and then all is put back.
 const WRITTEN: &str = "cargo-kube/written-by-dev";
+/// The `managedFields` of the object before the session, as JSON.
+const OWNERS: &str = "cargo-kube/owners-before-dev";
+/// The session.
+const SESSION: &str = "cargo-kube/dev-session";
 /// The operator of the session, by namespace and name.
 const OPERATOR: &str = "cargo-kube/dev-of";
+const NOTES: [&str; 5] = [BEFORE, WRITTEN, OWNERS, SESSION, OPERATOR];
 /// The label by which a later session finds it.
 const LABEL: &str = "cargo-kube/dev";
 /// How often an object that others change meanwhile is put back anew.
@@ -57,12 +65,14 @@ fn replaced_kind(object: &Value) -> Option<(&'static str, &'static str)> {
 pub(super) struct Detour {
     api: Api<DynamicObject>,
     name: String,
+    /// Whose notes it has.
+    session: Option<String>,
     /// For messages.
     text: String,
 }
 
 impl Detour {
-    fn of(client: &Client, object: &Value) -> Result<Self> {
+    fn of(client: &Client, object: &Value, session: Option<String>) -> Result<Self> {
         let types: TypeMeta = serde_json::from_value(object.clone())?;
         let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types)?);
         let metadata = &object["metadata"];
@@ -72,28 +82,40 @@ impl Detour {
             Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
             None => Api::all_with(client.clone(), &resource),
         };
-        Ok(Self { api, name, text })
+        Ok(Self { api, name, session, text })
     }
 
     /// Notes in an object that will be applied how it is now, unless an earlier application of this operator has noted it. `None` for what
     /// is not replaced: other kinds, and roles that are not there.
-    pub(super) async fn begin(client: &Client, operator: &str, object: &mut Value) -> Result<Option<Self>> {
+    pub(super) async fn begin(
+        client: &Client,
+        operator: &str,
+        session: &str,
+        object: &mut Value,
+    ) -> Result<Option<Self>> {
         if replaced_kind(object).is_none() {
             return Ok(None);
         }
-        let detour = Self::of(client, object)?;
-        let before = match detour.read().await.with_context(|| detour.text.clone())? {
-            None if leads_to_operator(object) => String::new(),
+        let detour = Self::of(client, object, Some(session.to_owned()))?;
+        let (before, owners) = match detour.read().await.with_context(|| detour.text.clone())? {
+            None if leads_to_operator(object) => (String::new(), None),
             None => return Ok(None),
             Some(live) => match live.annotations().get(BEFORE) {
-                Some(before) => before.clone(),
-                None => content(live)?.to_string(),
+                Some(before) => (before.clone(), live.annotations().get(OWNERS).cloned()),
+                None => {
+                    let owners = serde_json::to_string(&live.metadata.managed_fields)?;
+                    (content(live)?.to_string(), Some(owners))
+                }
             },
         };
         let metadata = &mut object["metadata"];
         metadata["annotations"][BEFORE] = json!(before);
         metadata["annotations"][WRITTEN] = json!(""); // not known until it is read again
+        metadata["annotations"][SESSION] = json!(session);
         metadata["annotations"][OPERATOR] = json!(operator);
+        if let Some(owners) = owners {
+            metadata["annotations"][OWNERS] = json!(owners);
+        }
         metadata["labels"][LABEL] = json!("true");
         Ok(Some(detour))
     }
@@ -104,7 +126,9 @@ impl Detour {
             let live = self.api.get(&self.name).await?;
             let annotations =
                 json!({ "metadata": { "annotations": { WRITTEN: content(live)?.to_string() } } });
-            self.api.patch(&self.name, &PatchParams::default(), &Patch::Merge(annotations)).await.map(drop)
+            let params =
+                PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+            self.api.patch(&self.name, &params, &Patch::Merge(annotations)).await.map(drop)
         };
         written.await.with_context(|| self.text.clone())
     }
@@ -128,15 +152,16 @@ impl Detour {
             for mut object in objects.items {
                 if object.annotations().get(OPERATOR).is_some_and(|of| of == operator) {
                     object.types = Some(types.clone());
-                    left.push(Self::of(client, &serde_json::to_value(object)?)?);
+                    let session = object.annotations().get(SESSION).cloned();
+                    left.push(Self::of(client, &serde_json::to_value(object)?, session)?);
                 }
             }
         }
         Ok(left)
     }
 
-    /// Puts back what was there. An object that somebody else has deleted or created again stays as it is, and so do fields that somebody
-    /// else has changed.
+    /// Puts back what was there, with those who owned its fields. An object that somebody else has deleted or created again stays as it is,
+    /// and so do fields that somebody else has changed, and what another session has replaced since.
     pub(super) async fn end(&self) -> Result<()> {
         for _ in 1..ATTEMPTS {
             match self.put_back().await {
@@ -151,6 +176,11 @@ impl Detour {
         let Some(live) = self.read().await? else { return Ok(()) };
         let note = |key: &str| live.annotations().get(key).cloned();
         let Some(before) = note(BEFORE) else { return Ok(()) };
+        if note(SESSION) != self.session {
+            say(&format!("{} is of another session now, and stays so", self.text));
+            return Ok(());
+        }
+        let owned_by = note(OWNERS);
         let version = live.resource_version();
         let preconditions = Preconditions { uid: live.uid(), resource_version: version.clone() };
         let now = content(live.clone())?;
@@ -173,13 +203,41 @@ impl Detour {
         }
         object["metadata"]["resourceVersion"] = json!(version);
         let object: DynamicObject = serde_json::from_value(object).map_err(Error::SerdeError)?;
-        self.api.replace(&self.name, &PostParams::default(), &object).await.map(drop)
+        self.api.replace(&self.name, &written_by_session(), &object).await?;
+        match owned_by {
+            Some(owned_by) => self.give_back(&owned_by).await,
+            None => Ok(()), // written by an older release
+        }
+    }
+
+    /// Gives the fields back to those who owned them. By a write of its own, because one that changes fields owns them. Others may write
+    /// meanwhile.
+    async fn give_back(&self, owned_by: &str) -> Result<(), Error> {
+        let before: Vec<Value> =
+            serde_json::from_str::<Option<_>>(owned_by).map_err(Error::SerdeError)?.unwrap_or_default();
+        for attempt in 1.. {
+            let Some(live) = self.read().await? else { return Ok(()) };
+            let mut object = serde_json::to_value(live).map_err(Error::SerdeError)?;
+            let now = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+            object["metadata"]["managedFields"] = json!(owners(&before, now, FIELD_MANAGER));
+            let object: DynamicObject = serde_json::from_value(object).map_err(Error::SerdeError)?;
+            match self.api.replace(&self.name, &written_by_session(), &object).await {
+                Err(Error::Api(status)) if status.is_conflict() && attempt < ATTEMPTS => {}
+                Err(Error::Api(status)) if status.is_not_found() => break,
+                given => return given.map(drop),
+            }
+        }
+        Ok(())
     }
 
     /// `None` only if it does not exist.
     async fn read(&self) -> Result<Option<DynamicObject>, Error> {
         ErrorClass::absent_as_none(self.api.get(&self.name).await)
     }
+}
+
+fn written_by_session() -> PostParams {
+    PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() }
 }
 
 /// Whether nobody else has changed more than metadata of the object, and the CA that is injected into webhooks.
@@ -201,7 +259,7 @@ fn content(mut object: DynamicObject) -> Result<Value, Error> {
     (metadata.managed_fields, metadata.resource_version, metadata.uid) = (None, None, None);
     (metadata.creation_timestamp, metadata.generation) = (None, None);
     if let Some(annotations) = &mut metadata.annotations {
-        annotations.retain(|key, _| ![BEFORE, WRITTEN, OPERATOR].contains(&key.as_str()));
+        annotations.retain(|key, _| !NOTES.contains(&key.as_str()));
     }
     metadata.annotations = metadata.annotations.take().filter(|annotations| !annotations.is_empty());
     if let Some(labels) = &mut metadata.labels {

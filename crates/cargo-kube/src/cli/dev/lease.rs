@@ -108,6 +108,8 @@ impl SessionLease {
             Err(Error::Api(status)) if status.is_conflict() || status.is_already_exists() => {
                 Ok(Attempt::Again)
             }
+            // Deleted meanwhile: a namespace that is not there refuses the next attempt.
+            Err(Error::Api(status)) if status.is_not_found() && present.is_some() => Ok(Attempt::Again),
             Err(error) => Err(error),
         }
     }
@@ -151,15 +153,27 @@ impl SessionLease {
         }
     }
 
-    /// Renews it until this future is dropped.
+    /// Renews it until this future is dropped. While another session has it, which took it over, tries to have it again.
     pub(super) async fn keep_renewed(self) {
+        let mut lost_to = None;
         loop {
             sleep(RENEWAL).await;
             match self.attempt().await {
                 Ok(Attempt::Held { by, .. }) => {
-                    say(&format!("the session {by} has begun for {}: end this one", self.operator));
+                    if lost_to.as_ref() != Some(&by) {
+                        say(&format!("the session {by} has begun for {}: end this one", self.operator));
+                    }
+                    lost_to = Some(by);
                 }
-                Ok(_) => {}
+                Ok(Attempt::Taken) => {
+                    if let Some(by) = lost_to.take() {
+                        let operator = &self.operator;
+                        say(&format!(
+                            "the session {by} has ended: the next change of a source gives {operator} to this one again"
+                        ));
+                    }
+                }
+                Ok(Attempt::Again) => {}
                 Err(error) => say(&format!("Lease {}: {error}", self.name)),
             }
         }
@@ -228,6 +242,43 @@ mod tests {
             "{:?}",
             began.elapsed()
         );
+    }
+
+    /// Such as that of a laptop that slept.
+    #[tokio::test(start_paused = true)]
+    async fn a_session_that_lost_the_lease_has_it_again_after_the_other_one() {
+        let server = ApiServer::new();
+        let slept = lease(&server, "slept");
+        assert!(slept.take().await.unwrap());
+        let other = lease(&server, "other");
+        assert!(other.take().await.unwrap());
+        let (of_other, of_slept) =
+            (tokio::spawn(other.clone().keep_renewed()), tokio::spawn(slept.clone().keep_renewed()));
+        let refused = slept.take().await.unwrap_err().to_string();
+        assert!(refused.contains("runs for default/op: other; expected it to end"), "{refused}");
+        of_other.abort();
+        other.release().await.unwrap();
+        assert!(slept.take().await.unwrap());
+        sleep(2 * RENEWAL).await;
+        let present = slept.api.get("cargo-kube-dev-op").await.unwrap();
+        assert!(slept.held_by_other(&present).is_none());
+        of_slept.abort();
+    }
+
+    /// Somebody deletes it between two requests of the session.
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_is_deleted_is_made_again() {
+        let server = ApiServer::new();
+        let own = lease(&server, "own");
+        assert!(own.take().await.unwrap());
+        let deleted = server.fault(Match::update::<Lease>().times(1), Fault::status(404, "NotFound"));
+        assert!(own.take().await.unwrap(), "it is no namespace that is not there");
+        assert_eq!(deleted.hits(), 1);
+        let renewing = tokio::spawn(own.clone().keep_renewed());
+        own.api.delete("cargo-kube-dev-op", &DeleteParams::default()).await.unwrap();
+        sleep(RENEWAL + LOOK).await;
+        assert!(own.held_by_other(&own.api.get("cargo-kube-dev-op").await.unwrap()).is_none());
+        renewing.abort();
     }
 
     #[tokio::test(start_paused = true)]

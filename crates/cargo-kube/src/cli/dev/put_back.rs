@@ -1,6 +1,6 @@
-//! What an object is once a session's changes are taken back, and others' stay. Pure.
+//! What an object is once a session's changes are taken back, and others' stay, and who owns its fields then. Pure.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The object `now` with the fields of `before` where the session has `written` others. Fields that are no longer as it has written them
 /// stay, and are returned. Lists of objects with names are compared by name, others whole.
@@ -81,10 +81,40 @@ fn by_name(list: &[Value]) -> Map<String, Value> {
     list.iter().map(|item| (name(item), item.clone())).collect()
 }
 
+/// The `managedFields` of an object that is put back: those of `before`, and what others than the session have got since.
+pub(super) fn owners(before: &[Value], now: Vec<Value>, session: &str) -> Vec<Value> {
+    let is_same = |one: &Value, other: &Value| {
+        ["manager", "operation", "apiVersion", "subresource"].iter().all(|key| one[key] == other[key])
+    };
+    let mut owners = before.to_vec();
+    for entry in now {
+        match owners.iter_mut().find(|owner| is_same(owner, &entry)) {
+            Some(owner) => add_fields(&mut owner["fieldsV1"], entry["fieldsV1"].clone()),
+            None if entry["manager"] == session => {}
+            None => owners.push(entry),
+        }
+    }
+    if owners.is_empty() {
+        owners.push(json!({})); // an empty list would mean those of now
+    }
+    owners
+}
+
+/// Of two sets of fields, all.
+fn add_fields(to: &mut Value, fields: Value) {
+    match (to, fields) {
+        (Value::Object(to), Value::Object(fields)) => {
+            for (key, value) in fields {
+                add_fields(to.entry(key).or_insert_with(|| json!({})), value);
+            }
+        }
+        (to @ Value::Null, fields) => *to = fields,
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -117,5 +147,23 @@ mod tests {
         assert_eq!(put_back(before.clone(), &written, &before), (before.clone(), Vec::new()));
         let newer = json!({ "rules": ["a", "c"] });
         assert_eq!(put_back(newer.clone(), &written, &before), (newer, vec!["rules".to_owned()]));
+    }
+
+    #[test]
+    fn fields_belong_to_whom_they_belonged_before_and_to_who_has_written_since() {
+        let entry = |manager: &str, operation: &str, fields: Value| json!({ "manager": manager, "operation": operation, "apiVersion": "v1", "fieldsV1": fields });
+        let before = [entry("kubectl", "Apply", json!({ "f:spec": { "f:a": {}, "f:b": {} } }))];
+        let now = vec![
+            entry("kubectl", "Apply", json!({ "f:spec": { "f:b": {}, "f:c": {} } })),
+            entry("dev", "Apply", json!({ "f:spec": { "f:a": {} } })),
+            entry("dev", "Update", json!({ "f:spec": { "f:a": {} } })),
+            entry("others", "Update", json!({ "f:data": {} })),
+        ];
+        let expected = [
+            entry("kubectl", "Apply", json!({ "f:spec": { "f:a": {}, "f:b": {}, "f:c": {} } })),
+            entry("others", "Update", json!({ "f:data": {} })),
+        ];
+        assert_eq!(owners(&before, now, "dev"), expected);
+        assert_eq!(owners(&[], vec![entry("dev", "Update", json!({}))], "dev"), [json!({})], "it had none");
     }
 }

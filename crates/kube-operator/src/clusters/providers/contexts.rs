@@ -9,7 +9,7 @@ use crate::clusters::{
 use futures::stream;
 use kube_client::{
     Config,
-    config::{KubeConfigOptions, Kubeconfig},
+    config::{KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
     error::ErrorChain,
 };
 use std::{collections::VecDeque, time::Duration};
@@ -22,8 +22,8 @@ impl Clusters {
     /// A cluster for each context of a kubeconfig, which is trusted: it may run programs and read files. `place` says in errors where it
     /// comes from.
     ///
-    /// A context whose name is no label value, as those that cloud tools write often are, is an error; the others are used. So is one that
-    /// cannot be used now, once: it is tried again every 10 s, because a file that it names may come later.
+    /// A context whose name is no label value, as those that cloud tools write often are, or that cannot be used, is an error once; the
+    /// others are used. One that names a file which cannot be used is tried again every 10 s, because that may come later.
     pub fn contexts(place: impl Into<String>, kubeconfig: Kubeconfig) -> Self {
         let place = place.into();
         let source = format!("the contexts of {place}");
@@ -82,6 +82,10 @@ impl Contexts {
             let options = KubeConfigOptions { context: Some(context.name.clone()), ..Default::default() };
             match Config::from_custom_kubeconfig(self.kubeconfig.clone(), &options).await {
                 Ok(config) => events.push(Ok(ClusterSpec::new(name, config).into())),
+                Err(source) if !may_change(&source) => {
+                    let (context, place) = (context.name, self.place.clone());
+                    events.push(Err(ClusterError::Context { context, place, source }));
+                }
                 Err(source) => {
                     let problem = ErrorChain(&source).to_string();
                     if context.problem.as_ref() != Some(&problem) {
@@ -110,6 +114,17 @@ impl Contexts {
     }
 }
 
+/// Whether a kubeconfig that stays as it is may be usable later: where what it names is in files.
+fn may_change(error: &KubeconfigError) -> bool {
+    match error {
+        KubeconfigError::LoadCertificateAuthority(error)
+        | KubeconfigError::LoadClientCertificate(error)
+        | KubeconfigError::LoadClientKey(error) => matches!(error, LoadDataError::ReadFile(..)),
+        KubeconfigError::ParseCertificates(_) | KubeconfigError::ReadConfig(..) => true,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,22 +141,29 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn contexts_that_cannot_be_used_are_errors_and_the_others_clusters() {
-        let kubeconfig = "clusters: [{name: c, cluster: {server: 'https://c:6443'}}]\nusers: [{name: u, user: {token: t}}]\n\
+        let kubeconfig = "clusters: [{name: c, cluster: {server: 'https://c:6443'}},\n\
+             {name: d, cluster: {server: 'https://d:6443', certificate-authority: /nowhere/ca.crt}}]\n\
+             users: [{name: u, user: {token: t}}]\n\
              contexts: [{name: east, context: {cluster: c, user: u}}, {name: 'a@b', context: {cluster: c, user: u}},\n\
-             {name: west, context: {cluster: nowhere, user: u}}, {name: north, context: {cluster: c, user: u, namespace: n}}]\n";
-        let clusters = Clusters::contexts("~/.kube/config", Kubeconfig::from_yaml(kubeconfig).unwrap());
+             {name: west, context: {cluster: nowhere, user: u}}, {name: north, context: {cluster: c, user: u, namespace: n}},\n\
+             {name: south, context: {cluster: d, user: u}}]\n";
+        let mut kubeconfig = Kubeconfig::from_yaml(kubeconfig).unwrap();
+        let clusters = Clusters::contexts("~/.kube/config", kubeconfig.clone());
         assert_eq!(clusters.source(), "the contexts of ~/.kube/config");
-        let texts: Vec<_> = clusters.events.take(6).map(text).collect().await;
-        let usable = (texts[0].as_str(), texts[3].as_str(), texts[5].as_str());
+        let texts: Vec<_> = clusters.events.take(7).map(text).collect().await;
+        let usable = (texts[0].as_str(), texts[3].as_str(), texts[6].as_str());
         assert_eq!(usable, ("east default", "north n", "InitDone"));
-        assert!(texts[4].starts_with("after 5 minutes") && texts[4].ends_with(": west"), "{}", texts[4]);
-        assert!(
-            texts[1].starts_with(r#"context "a@b" of ~/.kube/config: "a@b" cannot be the name"#),
-            "{}",
-            texts[1]
-        );
-        assert!(texts[2].starts_with(r#"context "west" of ~/.kube/config: "#), "{}", texts[2]);
-        assert!(texts[2].contains("nowhere"), "{}", texts[2]);
+        for (at, part) in [(1, r#""a@b" cannot be the name"#), (2, "nowhere"), (4, "/nowhere/ca.crt")] {
+            assert!(texts[at].starts_with("context ") && texts[at].contains(part), "{}", texts[at]);
+        }
+        let late = &texts[5];
+        assert!(late.starts_with("after 5 minutes") && late.ends_with(": south"), "{late}");
+
+        // What cannot change is not waited for.
+        kubeconfig.contexts.truncate(4);
+        let began = Instant::now();
+        let all: Vec<_> = Clusters::contexts("here", kubeconfig).events.map(text).collect().await;
+        assert_eq!((all.len(), all[4].as_str(), began.elapsed()), (5, "InitDone", Duration::ZERO), "{all:?}");
     }
 
     /// The volume of a certificate may be filled after the program has started.

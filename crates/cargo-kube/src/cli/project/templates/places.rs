@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::fit::in_one_line;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
@@ -49,13 +50,13 @@ pub(super) fn element(text: &str, function: &str, element: &str) -> Option<Strin
     let file = syn::parse_file(text).ok()?;
     let mut lists = Lists::default();
     lists.visit_item_fn(find(&file, function)?);
-    let [(content, close)] = &lists.0[..] else { return None };
+    let [(content, inside)] = &lists.0[..] else { return None };
     if content.replace(' ', "").contains(&element.replace(' ', "")) {
         return Some(text.to_owned());
     }
-    let before = text[..close.start].trim_end();
+    let before = text[..inside.end].trim_end();
     let (has_comma, is_empty) = (before.ends_with(','), before.ends_with(['[', '(', '{']));
-    let own_line = text[before.len()..close.start].contains('\n');
+    let own_line = text[before.len()..inside.end].contains('\n');
     let added = match (is_empty, has_comma, own_line) {
         (true, ..) => element.to_owned(),
         (_, true, false) => format!(" {element}"),
@@ -64,9 +65,30 @@ pub(super) fn element(text: &str, function: &str, element: &str) -> Option<Strin
             let indent: String = before[start..].chars().take_while(|c| c.is_whitespace()).collect();
             format!("\n{indent}{element},")
         }
-        (_, false, _) => format!(", {element}"),
+        (_, false, _) => match in_lines(text, inside, element) {
+            Some(lines) => return Some(replace(text, inside.clone(), &lines)),
+            None => format!(", {element}"),
+        },
     };
     Some(insert(text, before.len(), &added))
+}
+
+/// The elements of a list and another one in a line each, where they are in one line and that becomes too long.
+fn in_lines(text: &str, inside: &Range<usize>, element: &str) -> Option<String> {
+    let elements = text[inside.clone()].trim();
+    // What has commas within is left to the user.
+    let is_plain = !elements.replace("()", "").contains(['\n', '"', '(', '[', '{', '<']);
+    if !is_plain {
+        return None;
+    }
+    let all: Vec<_> = elements.split(',').map(str::trim).chain([element]).collect();
+    if in_one_line(&all) {
+        return None;
+    }
+    let line = text[..inside.start].rfind('\n').map_or(0, |at| at + 1);
+    let indent: String = text[line..].chars().take_while(|c| c.is_whitespace()).collect();
+    let lines: String = all.iter().map(|element| format!("{indent}    {element},\n")).collect();
+    Some(format!("\n{lines}{indent}"))
 }
 
 /// Replaces the module in the line `pub use MODULE::{NAME, ..}`.
@@ -100,7 +122,7 @@ fn names(tree: &UseTree) -> Vec<String> {
     }
 }
 
-/// The content and the closing delimiter of each `vec!`.
+/// The content of each `vec!`, and where it is.
 #[derive(Default)]
 struct Lists(Vec<(String, Range<usize>)>);
 
@@ -109,12 +131,13 @@ impl<'ast> Visit<'ast> for Lists {
         if let Expr::Macro(ExprMacro { mac, .. }) = expr
             && mac.path.is_ident("vec")
         {
-            let close = match &mac.delimiter {
-                MacroDelimiter::Paren(it) => it.span.close(),
-                MacroDelimiter::Brace(it) => it.span.close(),
-                MacroDelimiter::Bracket(it) => it.span.close(),
+            let span = match &mac.delimiter {
+                MacroDelimiter::Paren(it) => it.span,
+                MacroDelimiter::Brace(it) => it.span,
+                MacroDelimiter::Bracket(it) => it.span,
             };
-            self.0.push((mac.tokens.to_string(), range(close)));
+            let inside = range(span.open()).end..range(span.close()).start;
+            self.0.push((mac.tokens.to_string(), inside));
         }
         visit::visit_expr(self, expr);
     }
@@ -194,6 +217,10 @@ mod tests {
             ("[]", "[v2::P::crd()]"),
             ("[\n        a,\n        b,\n    ]", "[\n        a,\n        b,\n        v2::P::crd(),\n    ]"),
             ("[v2 :: P::crd()]", "[v2 :: P::crd()]"),
+            (
+                "[v1alpha1::P::crd(), v1beta1::P::crd(), v1::P::crd()]",
+                "[\n        v1alpha1::P::crd(),\n        v1beta1::P::crd(),\n        v1::P::crd(),\n        v2::P::crd(),\n    ]",
+            ),
         ] {
             assert_eq!(element(&text(list), "crd", "v2::P::crd()").unwrap(), text(expected));
         }

@@ -120,6 +120,7 @@ fn a_project_for_many_clusters_has_no_more_files_and_keeps_its_answer() {
             ("src/page/reconcile.rs", "\"pages-of-members\","),
             ("tests/operator.rs", "granted_on_members()"),
             ("README.md", "## Other clusters"),
+            ("README.md", "in a Secret of its namespace, `page-operator`,"),
         ] {
             assert!(files[path].contains(part), "{path}: {part}\n{}", files[path]);
             assert!(!render(&pages(&[]))[path].contains(part), "{path}: {part}");
@@ -135,6 +136,56 @@ fn a_project_for_many_clusters_has_no_more_files_and_keeps_its_answer() {
         .replace("clusters = \"secrets\"", "clusters = \"dns\"");
     let error = format!("{:#}", Project::parse(&other).unwrap_err());
     assert_eq!(error, "Cargo.toml: package.metadata.cargo-kube.clusters: \"dns\": expected \"secrets\"");
+}
+
+/// The user's next commit has only what the user has changed.
+#[test]
+fn what_is_written_is_as_rustfmt_would_write_it() {
+    let mut different = Vec::new();
+    for (kind, scope) in [
+        ("Page", Scope::Namespaced),
+        ("BlogPost", Scope::Cluster),
+        ("BackupSchedule", Scope::Namespaced),
+        ("CertificateRequest", Scope::Cluster),
+    ] {
+        let additions = [
+            format!("webhook {kind} validate"),
+            format!("version {kind} v1beta1"),
+            format!("webhook {kind} mutate"),
+            format!("version {kind} v1beta2"),
+            "kind VirtualMachine v1alpha1 Namespaced".to_owned(),
+            format!("version {kind} v2"),
+            "version VirtualMachine v1".to_owned(),
+            format!("version {kind} v3"),
+        ];
+        let additions = additions.each_ref().map(String::as_str);
+        for clusters in [None, Some(Clusters::Secrets)] {
+            for count in 0..=additions.len() {
+                let project = Project { clusters, ..project(kind, scope, git()) };
+                let files = render(&with(project, &additions[..count]));
+                let differences = rustfmt(&files);
+                if !differences.is_empty() {
+                    different.push(format!("{kind}, {clusters:?}, {count} additions:\n{differences}"));
+                }
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.concat());
+}
+
+/// What rustfmt would change. Its settings are those of a project.
+fn rustfmt(files: &Files) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new("rustfmt");
+    command.args(["--check", "--edition", "2024", "--config-path", "/dev/null"]);
+    for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".rs")) {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        command.arg(path);
+    }
+    let output = command.output().expect("rustfmt");
+    [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
 }
 
 /// A project whose kind is called as itself, which `new NAME` writes.

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 mod clusters;
 
 use super::template::{Files, Template};
-use super::{places, versions};
+use super::{fit::fit, places, versions};
 use crate::cli::project::description::{Addition, NewKind, Project, Scope, Webhook, record};
 use crate::cli::project::names::Kind;
 use crate::cli::project::source::{KUBE, Source, TESTSERVER, VERIFY};
@@ -245,7 +245,9 @@ fn fill((path, text): &(&str, &str), values: &[(&'static str, String)]) -> (Stri
     let fill = |text: &str| {
         values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("__{name}__"), value))
     };
-    (fill(path), fill(text))
+    let (path, text) = (fill(path), fill(text));
+    let text = if path.ends_with(".rs") { fit(&text) } else { text };
+    (path, text)
 }
 
 fn kind_values(project: &Project, kind: &Kind) -> Result<Values> {

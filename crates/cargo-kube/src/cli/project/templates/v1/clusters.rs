@@ -27,16 +27,22 @@ pub(super) fn values(clusters: Option<Clusters>) -> Vec<(&'static str, String)> 
 const README: &str = "\
 ## Other clusters
 
-The operator does the same on each cluster whose kubeconfig is in a Secret of its namespace, in the key `kubeconfig`, with
-the label `sigs.k8s.io/multicluster-runtime-kubeconfig=true`. Such a cluster needs the definitions, and the kubeconfig a
-user with the roles of `deploy/members`, such as a token of the ServiceAccount there:
+The operator does the same on each cluster whose kubeconfig is in a Secret of its namespace, `__NAME__`, in the key `kubeconfig`,
+with the label `sigs.k8s.io/multicluster-runtime-kubeconfig=true`. Such a cluster needs the definitions, and the kubeconfig the
+namespace `__NAME__` and a user with the roles of `deploy/members`, such as a token of the ServiceAccount `__NAME__` there:
 
 ```sh
 kubectl --context EAST apply --server-side -f deploy/base/customresourcedefinition-__PLURAL__.__GROUP__.yaml
 kubectl --context EAST apply -f deploy/members/install.yaml
 ```
 
-Webhooks and conversions are those of the operator's own cluster only: others cannot call it.
+Webhooks and conversions are those of the operator's own cluster only, because others cannot call it. A definition with a
+conversion (`cargo kube add version`) needs this there, after each time that it is applied:
+
+```sh
+kubectl --context EAST patch customresourcedefinition __PLURAL__.__GROUP__ --type=json \\
+  --patch='[{\"op\": \"remove\", \"path\": \"/spec/conversion\"}]'
+```
 
 ";
 
