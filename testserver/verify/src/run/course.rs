@@ -408,7 +408,7 @@ impl<'r> Run<'r> {
             oracle::Expected::of(reference, self.evicted.as_deref(), self.plan.late_object().as_deref());
         if let Some(upgrade) = &trace.upgrade {
             let until = reference.trace.effective().filter(|write| write.step <= upgrade.step);
-            let old = oracle::counts(trace.effective_of_old(), names);
+            let old = oracle::left_by_old(trace, &upgrade.state, names);
             expected.after_upgrade(&oracle::counts(until, names), &old, &counts);
         }
         let findings = oracle::more_often(&counts, &expected.counts, self.plan.may_miss_a_step());
