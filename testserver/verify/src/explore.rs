@@ -31,7 +31,8 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
     let upgrades = scenario.old_operator.is_some() && families.contains(Family::Upgrade);
     if upgrades && learned.complete && options.plan.is_none() {
         let old = run(scenario, &Plan::old_version(), 1, &learned.known, None);
-        add_upgrades(&old.trace, scenario.steps.len(), &mut choice);
+        add_upgrades(&old.trace, old.steps.len(), &mut choice);
+        choice.old_ended = old_ended(scenario, &old);
     }
     if let Some(most) = scenario.per_family.filter(|_| !options.all) {
         choice.keep_per_family(most);
@@ -47,6 +48,14 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
     (learned, choice)
 }
 
+/// What is wrong if the old version does not come to the last step: upgrades after it would show nothing.
+fn old_ended(scenario: &Scenario, old: &Outcome) -> Option<Finding> {
+    let why = old.findings.iter().find(|finding| finding.oracle() == Oracle::Workload);
+    let why = why.filter(|_| old.steps.len() <= scenario.steps.len())?;
+    let what = format!("the old version cannot go on: {}; no upgrade after it is tried", why.what);
+    (!scenario.allows.allow(&what)).then(|| Finding::new(Oracle::Workload, what))
+}
+
 /// Tries all plans.
 pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Options) -> Report {
     let begun = Instant::now();
@@ -60,6 +69,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         uncovered: uncovered(&learned),
         ..Report::default()
     };
+    report.reference.extend(choice.old_ended);
     // What is allowed must not hide that nothing is tried.
     if !learned.complete {
         let steps = learned.reference.steps.len();

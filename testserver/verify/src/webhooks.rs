@@ -153,29 +153,33 @@ async fn call(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::{Value, json};
     use tokio::time::sleep;
 
     use super::*;
     use crate::gate;
 
-    /// A server that asks a webhook about each ConfigMap, and its webhooks.
-    async fn world() -> (ApiServer, Webhooks) {
-        let server = ApiServer::new();
+    /// Asks a webhook about each ConfigMap that is created.
+    pub(crate) fn configuration() -> Value {
         let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
         let config = json!({"service": {"namespace": "shop", "name": "hooks", "path": "/maps"}});
         let hook = json!({"name": "maps.example.com", "clientConfig": config, "sideEffects": "None",
             "admissionReviewVersions": ["v1"], "rules": [rule]});
-        let configuration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": "hooks"}, "webhooks": [hook]});
-        server.load(configuration).unwrap();
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "hooks"}, "webhooks": [hook]})
+    }
+
+    /// A server with the configuration, and its webhooks.
+    async fn world() -> (ApiServer, Webhooks) {
+        let server = ApiServer::new();
+        server.load(configuration()).unwrap();
         let webhooks = Webhooks::new(Some(server.clone()));
         (server, webhooks)
     }
 
     /// Allows all, after this time.
-    fn serve(webhooks: &Webhooks, time: Duration) {
+    pub(crate) fn serve(webhooks: &Webhooks, time: Duration) {
         let answer = move |request: Request<Full<Bytes>>| async move {
             sleep(time).await;
             let body = request.into_body().collect().await?.to_bytes();

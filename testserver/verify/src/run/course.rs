@@ -66,8 +66,8 @@ pub(crate) fn run(
     }
     outcome.findings.extend(panics.into_iter().map(|panic| Finding::new(Oracle::Panic, panic)));
     if outcome.is_old {
-        // The plan never came to the version that is tried.
-        outcome.findings.clear();
+        // The plan never came to the version that is tried. That the workload failed is why.
+        outcome.findings.retain(|finding| finding.oracle() == Oracle::Workload);
     }
     outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
     outcome

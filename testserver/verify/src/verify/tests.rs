@@ -8,7 +8,11 @@ use tokio::time::sleep;
 use tower::ServiceExt;
 
 use super::*;
-use crate::{finding::Oracle, gate::ApiService};
+use crate::{
+    finding::Oracle,
+    gate::ApiService,
+    webhooks::tests::{configuration, serve},
+};
 
 const WANTED: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wanted}\n";
 
@@ -107,6 +111,67 @@ fn a_plan_with_an_upgrade_needs_an_old_version() {
     assert_eq!(verify().run_with(&options), Err(expected.clone()));
     assert_eq!(panic_of(|| verify().replay(UPGRADE)), expected);
     verify().upgrade_from(|_| repairs_once).replay(UPGRADE);
+}
+
+#[test]
+fn an_old_version_that_cannot_go_on_is_told() {
+    let new = || {
+        Verify::new(|world| {
+            let webhooks = world.webhooks();
+            move |service: ApiService| {
+                serve(&webhooks, Duration::ZERO);
+                repairs_once(service)
+            }
+        })
+    };
+    let verify = || {
+        let verify =
+            new().fixtures(configuration()).upgrade_from(|_| repairs_once).families([Family::Upgrade]);
+        verify.step("create", |step| step.apply(WANTED)).step("nothing", |step| step)
+    };
+    let failed = "step 1, create: PATCH /api/v1/namespaces/default/configmaps/wanted got 500: ";
+    let report = verify().report();
+    let found: Vec<_> = report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect();
+    let begin = format!("no fault: [workload] the old version cannot go on: {failed}");
+    assert!(matches!(&found[..], [one] if one.starts_with(&begin)), "{found:?}");
+    assert!(found[0].ends_with("; no upgrade after it is tried"), "{found:?}");
+    assert!(report.tried() == 1 && report.reached_all(), "{report}");
+    let replayed = panic_of(|| verify().replay("upgrade after step 2"));
+    assert!(replayed.contains(&format!("[workload] {failed}")), "{replayed}");
+}
+
+/// The old version of an operator: it makes a map, and deletes it, every 250 s.
+async fn beats(service: ApiService) {
+    loop {
+        for method in ["POST", "DELETE"] {
+            map(&service, method, "beat").await;
+            sleep(Duration::from_secs(250)).await;
+        }
+    }
+}
+
+/// A new version: it deletes what the old one has left.
+async fn deletes_beats(service: ApiService) {
+    map(&service, "DELETE", "beat").await;
+    std::future::pending().await
+}
+
+#[test]
+fn an_upgrade_in_the_still_time_at_the_end_is_judged_from_then_on() {
+    let verify = |new: Verify| {
+        let verify = new.upgrade_from(|_| beats).families([Family::Upgrade]);
+        verify.step("create", |step| step.apply(WANTED))
+    };
+    let right = verify(Verify::new(|_| deletes_beats)).report();
+    assert!(right.is_ok() && right.reached_all() && right.tried() > 3, "{right}");
+    verify(Verify::new(|_| deletes_beats)).replay("upgrade right after delete configmaps beat #1");
+    let plan = "upgrade right after create configmaps beat #2";
+    verify(Verify::new(|_| deletes_beats))
+        .step("later", |step| step.advance(Duration::from_secs(180)))
+        .replay(plan);
+    let wrong = verify(Verify::new(|_| reads)).step("later", |step| step.advance(Duration::from_secs(180)));
+    let found = panic_of(|| wrong.replay(plan));
+    assert!(found.contains("[left over] after step 2, configmaps beat is left over"), "{found}");
 }
 
 /// The text of a panic.
