@@ -360,11 +360,24 @@ impl<'r> Run<'r> {
         if self.plan.is_slow() {
             self.pass(SLOW).await;
         }
-        // An hour of its own for the requests, too.
-        self.session.set_step(self.scenario.steps.len());
-        let before = self.effective();
-        let for_an_hour = self.reference.is_none() && self.known.stays_still_for_an_hour;
-        self.pass(if for_an_hour { HOUR } else { STILL }).await;
+        // The old version has places where it has them in the runs with an upgrade.
+        let is_reference = self.reference.is_none() && !self.plan.upgrades();
+        let for_an_hour = is_reference && self.known.stays_still_for_an_hour;
+        let last = self.scenario.steps.len();
+        let before = loop {
+            // An hour of its own for the requests, too.
+            self.session.set_step(last);
+            let (before, is_judged) = (self.effective(), self.session.is_judged());
+            self.pass(if for_an_hour { HOUR } else { STILL }).await;
+            if self.session.is_judged() == is_judged {
+                break before;
+            }
+            // An upgrade: the new version begins to be judged, and has its own still time.
+            self.outcome.steps.pop();
+            if !self.settle(last).await || !self.reach(last).await {
+                return;
+            }
+        };
         let writes = self.writes_since(before);
         if !writes.is_empty() {
             let what = format!(
