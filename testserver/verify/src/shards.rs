@@ -6,6 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     thread::{self, JoinHandle},
 };
 
@@ -13,13 +14,24 @@ use crate::report::Report;
 
 /// Starts this test again in so many processes, each with a part of the plans, and puts their reports together.
 pub(crate) fn explore(jobs: usize) -> Result<Report, String> {
-    let folder = env::temp_dir().join(format!("kube-verify-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let folder = new_folder()?;
     let started: Vec<_> = (1..=jobs).map(|part| start(part, jobs, folder.clone())).collect();
     let report = collect(started);
     // What is left is in the folder of temporary files.
     drop(fs::remove_dir_all(&folder));
     report
+}
+
+/// An empty folder of its own: several verifications may be in this process, and an earlier one of the same id may have left its reports.
+fn new_folder() -> Result<PathBuf, String> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = env::temp_dir().join(format!("kube-verify-{}-{count}", std::process::id()));
+    let removed = match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(&folder),
+    };
+    removed.map(|()| folder.clone()).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 /// A process with its report and what it prints.
@@ -105,6 +117,26 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn verifications_at_once_have_reports_of_their_own() {
+        if let Ok(part) = env::var("KUBE_VERIFY_SHARD") {
+            panic!("the other is {part}");
+        }
+        let of = |test: &str| {
+            let name = format!("shards::tests::{test}");
+            thread::Builder::new().name(name).spawn(|| explore(2).unwrap_err()).expect("a thread")
+        };
+        let both = [
+            ("this", of("what_each_process_says_is_told")),
+            ("the other", of("verifications_at_once_have_reports_of_their_own")),
+        ];
+        for (which, thread) in both {
+            let error = thread.join().expect("no panic");
+            let told = [1, 2].map(|part| error.matches(&format!("{which} is {part}/2")).count());
+            assert_eq!(told, [1, 1], "{which}: {error}");
+        }
+    }
 
     #[test]
     fn what_each_process_says_is_told() {

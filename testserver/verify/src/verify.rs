@@ -67,7 +67,7 @@ impl Verify {
     /// steps, then the version of [`new`](Self::new) starts. Only from then on is anything judged: the state must be the one of the new
     /// version alone, values that were generated stay, and nothing that both make is made twice. What the old version has left when nothing
     /// is wanted any more is no fault of the new one. The definitions are those of the new version all the time: they are installed first.
-    /// A step that fails with the old version alone is a finding: what the new one adds must not need it, such as a webhook that has to respond.
+    /// A step that fails with the old version is a finding: nothing could be tried after it.
     ///
     /// Both functions get the same [`World`]: take fakes from [`World::fake`].
     ///
