@@ -16,7 +16,7 @@ use crate::report::Report;
 pub(crate) fn explore(jobs: usize) -> Result<Report, String> {
     let folder = new_folder()?;
     let started: Vec<_> = (1..=jobs).map(|part| start(part, jobs, folder.clone())).collect();
-    let report = collect(started);
+    let report = Ok(collect(started));
     // What is left is in the folder of temporary files.
     drop(fs::remove_dir_all(&folder));
     report
@@ -80,8 +80,8 @@ fn pass_on(told: impl Read, mut log: impl Write) {
     }
 }
 
-/// Waits for all. A process that wrote no report has failed in another way; what each of them says is told.
-fn collect(shards: Vec<Result<Shard, String>>) -> Result<Report, String> {
+/// Waits for all. A process that wrote no report has failed in another way; what each of them says is told, beside what the others found.
+fn collect(shards: Vec<Result<Shard, String>>) -> Report {
     let (mut whole, mut errors) = (None::<Report>, Vec::new());
     for (shard, part) in shards.into_iter().zip(1..) {
         match shard.and_then(Shard::report) {
@@ -92,12 +92,10 @@ fn collect(shards: Vec<Result<Shard, String>>) -> Result<Report, String> {
             Err(error) => errors.push(format!("process {part} of the verification: {error}")),
         }
     }
-    if !errors.is_empty() {
-        return Err(errors.join("\n"));
-    }
-    let mut whole = whole.ok_or("there are no processes")?;
-    whole.is_whole = whole.left_out + whole.not_chosen == 0;
-    Ok(whole)
+    let mut whole = whole.unwrap_or_default();
+    whole.broken.extend(errors);
+    whole.is_whole = whole.is_undisturbed();
+    whole
 }
 
 impl Shard {
@@ -117,6 +115,7 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finding::{Finding, Oracle};
 
     #[test]
     fn verifications_at_once_have_reports_of_their_own() {
@@ -125,7 +124,10 @@ mod tests {
         }
         let of = |test: &str| {
             let name = format!("shards::tests::{test}");
-            thread::Builder::new().name(name).spawn(|| explore(2).unwrap_err()).expect("a thread")
+            thread::Builder::new()
+                .name(name)
+                .spawn(|| explore(2).expect("a report").broken.join("\n"))
+                .expect("a thread")
         };
         let both = [
             ("this", of("what_each_process_says_is_told")),
@@ -139,11 +141,37 @@ mod tests {
     }
 
     #[test]
+    fn what_one_process_has_found_is_told_beside_the_failure_of_another() {
+        match env::var("KUBE_VERIFY_SHARD").as_deref() {
+            Ok("1/2") => panic!("of the test"),
+            Ok(_) => {
+                let finding = Finding::new(Oracle::Workload, "of the other");
+                let report = Report { reference: vec![finding], tried: 7, ..Report::default() };
+                fs::write(env::var("KUBE_VERIFY_JSON").expect("a path"), report.to_json().to_string())
+                    .expect("a file");
+                return;
+            }
+            Err(_) => {}
+        }
+        let report = explore(2).expect("a report");
+        assert!(!report.is_ok() && !report.is_whole, "{report}");
+        let text = report.to_string();
+        let begin = "FAILED process 1 of the verification: it ended without a report (exit status: 101)";
+        assert!(text.starts_with(begin) && text.contains("of the test"), "{text}");
+        assert!(text.contains("FOUND without any fault: [workload] of the other"), "{text}");
+        assert!(
+            text.contains("7 plans tried in ")
+                && text.ends_with("1 causes found, and 1 parts of the verification failed"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn what_each_process_says_is_told() {
         if let Ok(part) = env::var("KUBE_VERIFY_SHARD") {
             panic!("this is {part}");
         }
-        let error = explore(2).unwrap_err();
+        let error = explore(2).expect("a report").broken.join("\n");
         for part in ["1", "2"] {
             let begin =
                 format!("process {part} of the verification: it ended without a report (exit status: 101)");

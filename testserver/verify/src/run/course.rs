@@ -40,14 +40,14 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 const MOST_WRITES: usize = 1000;
 
-/// One run, on a thread of its own runtime with paused time.
+/// One run, on a thread of its own runtime with paused time. The error is a panic of the test: what it would have judged is not known.
 pub(crate) fn run(
     scenario: &Scenario,
     plan: &Plan,
     seed: u32,
     known: &Known,
     reference: Option<&Reference>,
-) -> Outcome {
+) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let runtime = runtime.expect("a runtime needs an event queue of the operating system");
     panics::collect();
@@ -61,8 +61,7 @@ pub(crate) fn run(
     // Each once: an operator that always panics is started again every second.
     let panics: BTreeSet<String> = panics::take().iter().map(|panic| outcome.hidden.text(panic)).collect();
     if let Some(failure) = failure.text() {
-        // No finding: what it would have judged is not known.
-        panic!("in the run with the plan `{plan}`, {}", outcome.hidden.text(&failure));
+        return Err(format!("in the run with the plan `{plan}`, {}", outcome.hidden.text(&failure)));
     }
     outcome.findings.extend(panics.into_iter().map(|panic| Finding::new(Oracle::Panic, panic)));
     if outcome.is_old {
@@ -70,7 +69,7 @@ pub(crate) fn run(
         outcome.findings.retain(|finding| finding.oracle() == Oracle::Workload);
     }
     outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
-    outcome
+    Ok(outcome)
 }
 
 /// How the steps have ended.

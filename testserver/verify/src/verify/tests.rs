@@ -1,4 +1,7 @@
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::Request;
@@ -213,9 +216,45 @@ fn a_panic_of_the_test_is_an_error_that_names_the_closure() {
     for (closure, verify) in cases {
         let text = panic_of(|| verify.report());
         let begin = format!("{closure} of the test panicked at ");
-        assert!(text.starts_with("in the run with the plan `") && text.contains(&begin), "{closure}: {text}");
-        assert!(text.contains("tests.rs:") && text.ends_with(" of the test"), "{closure}: {text}");
+        let is_error = text.starts_with("\nFAILED in the run with the plan `");
+        assert!(is_error && text.contains(&begin), "{closure}: {text}");
+        assert!(text.contains("tests.rs:") && text.contains(" of the test\n"), "{closure}: {text}");
     }
+}
+
+/// Two maps, if users want them. BUG: the first is written once, whether or not that succeeds.
+async fn is_careless(service: ApiService) {
+    while map(&service, "GET", "wanted").await != 200 {
+        sleep(Duration::from_secs(5)).await;
+    }
+    map(&service, "POST", "one").await;
+    while !matches!(map(&service, "POST", "two").await, 201 | 409) {
+        sleep(Duration::from_secs(1)).await;
+    }
+    std::future::pending().await
+}
+
+#[test]
+fn what_was_found_before_a_panic_of_the_test_is_told_with_it() {
+    // Three runs without faults; the first plan ends before this step, and the second breaks the test.
+    let calls = AtomicUsize::new(0);
+    let look = move |_| {
+        let is_fourth = calls.fetch_add(1, Ordering::Relaxed) == 3;
+        async move { assert!(!is_fourth, "of the test") }
+    };
+    let verify = Verify::new(|_| is_careless).step("create", |step| step.apply(WANTED));
+    let verify = verify.step("look", |step| step.call(look)).families([Family::Refused]);
+    let text = panic_of(|| verify.report());
+    let begin = "\nFAILED in the run with the plan `500 for create configmaps two #1`, the step \"look\" of the test panicked at ";
+    assert!(
+        text.starts_with(begin) && text.contains("of the test\n0 plans after it were not tried\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("FOUND [end state] ") && text.contains("  plan:   500 for create configmaps one #1\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("1 causes found, and 1 parts of the verification failed\n"), "{text}");
 }
 
 #[test]
