@@ -41,11 +41,14 @@ struct Shared {
 #[derive(Default)]
 struct Inner {
     services: BTreeMap<At, Registered>,
-    backends: Vec<ServiceBackend>,
+    /// What the server calls, as long as the run lasts: one for each port that was ever served.
+    doors: BTreeMap<At, ServiceBackend>,
     /// Whether a process of the operator runs.
     is_up: bool,
     /// A fault: calls fail until then.
     away_until: Option<Instant>,
+    /// Whether the fault has refused a call; nothing without a fault, and after it was told.
+    refused: Option<bool>,
     /// Whether one was called since this was last asked.
     called: bool,
 }
@@ -83,12 +86,10 @@ impl Webhooks {
         let of_process = inner.is_up;
         let registered = Registered { service: service.boxed_clone(), of_process };
         let replaced = inner.services.insert(at.clone(), registered);
-        if replaced.is_none()
-            && let Some(server) = &self.0.server
-        {
+        if let Some(server) = self.0.server.as_ref().filter(|_| !inner.doors.contains_key(&at)) {
             let (shared, to) = (Arc::downgrade(&self.0), at.clone());
             let door = tower::service_fn(move |request| call(shared.clone(), to.clone(), request));
-            inner.backends.push(server.service_backend(namespace, name, port, door));
+            inner.doors.insert(at, server.service_backend(namespace, name, port, door));
         }
         drop(inner);
         drop(replaced);
@@ -114,7 +115,13 @@ impl Webhooks {
 
     /// All calls fail for this long.
     pub(crate) fn fail_for(&self, time: Duration) {
-        self.0.inner.lock().away_until = Some(Instant::now() + time);
+        let mut inner = self.0.inner.lock();
+        (inner.away_until, inner.refused) = (Some(Instant::now() + time), Some(false));
+    }
+
+    /// Whether that has refused a call, if it was not asked before.
+    pub(crate) fn take_refused(&self) -> bool {
+        self.0.inner.lock().refused.take_if(|refused| *refused).is_some()
     }
 
     /// Whether one was called since the last time.
@@ -142,6 +149,7 @@ async fn call(
         let mut inner = shared.inner.lock();
         inner.called = true;
         let is_away = inner.away_until.is_some_and(|until| until > Instant::now());
+        inner.refused = inner.refused.map(|refused| refused || is_away);
         let registered = inner.services.get(&at).filter(|_| inner.is_up && !is_away);
         registered.map(|registered| registered.service.clone()).ok_or_else(refused)?
     };
@@ -215,7 +223,12 @@ pub(crate) mod tests {
         webhooks.begin();
         assert_eq!(create(&server, "b").await.0, 201, "registered for all processes");
         webhooks.fail_for(Duration::from_secs(20));
+        assert!(!webhooks.take_refused());
         assert_eq!(create(&server, "c").await, refused());
+        assert!(webhooks.take_refused() && !webhooks.take_refused());
+        assert_eq!(create(&server, "c").await, refused());
+        assert!(!webhooks.take_refused(), "told before");
+        assert_eq!(webhooks.0.inner.lock().doors.len(), 1);
         sleep(Duration::from_secs(20)).await;
         assert_eq!(create(&server, "c").await.0, 201);
     }

@@ -180,9 +180,7 @@ impl<'r> Run<'r> {
                 return End::Wrong;
             }
             self.versions.push(self.session.server.resource_version());
-            if self.world.webhooks().take_called() {
-                self.session.trace(|trace| trace.webhooks_in.insert(at));
-            }
+            self.note_webhooks(at);
             if let Some(fault) = self.plan.after_step(at)
                 && !self.inject(fault, at).await
             {
@@ -390,6 +388,7 @@ impl<'r> Run<'r> {
 
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
+        self.note_webhooks(self.versions.len());
         self.outcome.is_old = !self.session.is_judged();
         self.judge_trace();
         self.hide();

@@ -143,6 +143,28 @@ fn an_old_version_that_cannot_go_on_is_told() {
     assert!(replayed.contains(&format!("[workload] {failed}")), "{replayed}");
 }
 
+#[test]
+fn a_webhook_that_nobody_calls_was_not_away() {
+    let plan = "webhook away after step 1";
+    let verify =
+        || Verify::new(|_| repairs_once).step("create", |step| step.apply(WANTED)).step("later", |step| step);
+    assert!(panic_of(|| verify().replay(plan)).contains(DID_NOT_COME));
+    let with_webhook = |then: &'static str| {
+        let verify = Verify::new(|world| {
+            let webhooks = world.webhooks();
+            move |service: ApiService| {
+                serve(&webhooks, Duration::ZERO);
+                repairs_once(service)
+            }
+        });
+        let verify = verify.fixtures(configuration()).step("create", |step| step.apply(WANTED));
+        verify.step("later", move |step| if then.is_empty() { step } else { step.apply(then) })
+    };
+    assert!(panic_of(|| with_webhook("").replay(plan)).contains(DID_NOT_COME));
+    assert!(panic_of(|| with_webhook("").replay("webhook away after step 2")).contains(DID_NOT_COME));
+    with_webhook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n").replay(plan);
+}
+
 /// The old version of an operator: it makes a map, and deletes it, every 250 s.
 async fn beats(service: ApiService) {
     loop {
