@@ -120,14 +120,15 @@ impl World {
     /// Makes the state of an external system part of the result: it is compared after each step, like the objects of the cluster.
     ///
     /// ```
-    /// use std::sync::{Arc, Mutex};
+    /// use std::sync::{Arc, Mutex, PoisonError};
     /// use kube_verify::{ApiService, Verify};
     ///
     /// # async fn run_operator(_: ApiService, _: Arc<Mutex<Vec<String>>>) {}
     /// let verify = Verify::new(|world| {
     ///     let buckets = Arc::new(Mutex::new(Vec::<String>::new()));
     ///     let state = buckets.clone();
-    ///     world.external("buckets", move || serde_json::json!(*state.lock().unwrap()));
+    ///     // Also after a panic of the operator.
+    ///     world.external("buckets", move || serde_json::json!(*state.lock().unwrap_or_else(PoisonError::into_inner)));
     ///     move |service: ApiService| run_operator(service, buckets.clone())
     /// });
     /// # drop(verify);

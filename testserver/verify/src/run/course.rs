@@ -60,10 +60,15 @@ pub(crate) fn run(
     runtime.shutdown_background();
     // Each once: an operator that always panics is started again every second.
     let panics: BTreeSet<String> = panics::take().iter().map(|panic| outcome.hidden.text(panic)).collect();
-    if let Some(failure) = failure.text() {
-        return Err(format!("in the run with the plan `{plan}`, {}", outcome.hidden.text(&failure)));
+    // What the operator has left with its panic, such as a poisoned lock, is its own fault.
+    let is_error = outcome.is_old || panics.is_empty() || !failure.follows_panic();
+    let failure = failure.text().map(|failure| outcome.hidden.text(&failure));
+    if let Some(failure) = failure.as_ref().filter(|_| is_error) {
+        return Err(format!("in the run with the plan `{plan}`, {failure}"));
     }
-    outcome.findings.extend(panics.into_iter().map(|panic| Finding::new(Oracle::Panic, panic)));
+    let then = failure.map(|failure| format!("; then {failure}")).unwrap_or_default();
+    let told = |panic| Finding::new(Oracle::Panic, format!("{panic}{then}"));
+    outcome.findings.extend(panics.into_iter().map(told));
     if outcome.is_old {
         // The plan never came to the version that is tried. That the workload failed is why.
         outcome.findings.retain(|finding| finding.oracle() == Oracle::Workload);

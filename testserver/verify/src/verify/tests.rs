@@ -244,6 +244,30 @@ fn a_panic_of_the_test_is_an_error_that_names_the_closure() {
     }
 }
 
+#[test]
+fn what_the_operator_breaks_with_its_panic_is_no_error_of_the_test() {
+    type Bucket = std::sync::Mutex<Vec<u8>>;
+    async fn looks_into(bucket: Arc<Bucket>, service: ApiService) {
+        while map(&service, "GET", "wanted").await != 200 {
+            sleep(Duration::from_secs(5)).await;
+        }
+        bucket.lock().unwrap().first().expect("a byte");
+    }
+    let verify = Verify::new(|world| {
+        let bucket = world.fake("bucket", Bucket::default);
+        let state = bucket.clone();
+        world.external("bucket", move || json!(*state.lock().unwrap()));
+        move |service: ApiService| looks_into(bucket.clone(), service)
+    });
+    let report = verify.step("create", |step| step.apply(WANTED)).families([Family::Restart]).report();
+    let found: Vec<_> = report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect();
+    let then = "; then the state of the external system \"bucket\" of the test panicked at ";
+    let is_told =
+        |one: &String| one.starts_with("no fault: [panic] ") && one.contains(&format!(": a byte{then}"));
+    assert!(found.iter().any(is_told), "{found:?}");
+    assert!(report.to_string().contains("PoisonError"), "{report}");
+}
+
 /// Two maps, if users want them. BUG: the first is written once, whether or not that succeeds.
 async fn is_careless(service: ApiService) {
     while map(&service, "GET", "wanted").await != 200 {
