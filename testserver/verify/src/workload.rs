@@ -118,7 +118,7 @@ impl Step {
                     send(session, "DELETE", &uri, "application/json", None).await?;
                 }
                 Act::DeleteObjects(objects) => delete_objects(session, objects.clone()).await?,
-                Act::Advance(time) => sleep(*time).await,
+                Act::Advance(time) => session.pass(*time).await,
                 Act::Call(act) => act(session.server.clone()).await,
             }
             session.check_invariants();

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
     sync::{Notify, watch},
-    time::Instant,
+    time::{Instant, sleep_until},
 };
 
 use crate::{
@@ -30,6 +30,9 @@ use crate::{
 
 /// An operator with more requests in a step, or in the still hour at the end, is in a loop.
 const MOST_REQUESTS: usize = 20_000;
+
+/// How often invariants are asked, if something has changed.
+pub(crate) const LOOK: Duration = Duration::from_secs(3);
 
 /// The shared state of a run.
 pub(crate) struct Session {
@@ -403,6 +406,18 @@ impl Session {
             of_kind.iter().any(|other| other["metadata"]["uid"] == owner["uid"])
         };
         !owners.is_empty() && !owners.iter().any(exists)
+    }
+
+    /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
+    pub(crate) async fn pass(&self, time: Duration) {
+        self.pass_until(Instant::now() + time).await;
+    }
+
+    pub(crate) async fn pass_until(&self, until: Instant) {
+        while Instant::now() < until {
+            sleep_until(until.min(Instant::now() + LOOK)).await;
+            self.check_invariants();
+        }
     }
 
     /// Judges the invariants of the user, if something has changed since the last time; each is told once.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use super::{
     cluster,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Oracle},
-    gate::Session,
+    gate::{LOOK, Session},
     kinds::Kinds,
     operator::{Versions, World, supervise},
     oracle,
@@ -29,8 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
 /// after the third, and their number in its status after the fifth.
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
-/// How often invariants are asked, if something has changed.
-const LOOK: Duration = Duration::from_secs(3);
 /// How often the state is looked at.
 const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
@@ -238,21 +236,13 @@ impl<'r> Run<'r> {
             .iter()
             .any(|injection| matches!(injection, Injection::Event(EventFault::LagDwell, _)));
         if let Some(until) = self.session.lag_until().filter(|_| dwells) {
-            self.pass_until(until + QUIET).await;
+            self.session.pass_until(until + QUIET).await;
         }
         true
     }
 
-    /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
     pub(super) async fn pass(&self, time: Duration) {
-        self.pass_until(Instant::now() + time).await;
-    }
-
-    async fn pass_until(&self, until: Instant) {
-        while Instant::now() < until {
-            sleep_until(until.min(Instant::now() + LOOK)).await;
-            self.session.check_invariants();
-        }
+        self.session.pass(time).await;
     }
 
     /// Waits until the state is the one of the reference.
@@ -357,7 +347,7 @@ impl<'r> Run<'r> {
     /// Nothing may happen any more.
     async fn stay_still(&mut self) {
         if let Some(until) = self.session.lag_until() {
-            self.pass_until(until + QUIET).await;
+            self.session.pass_until(until + QUIET).await;
         }
         if self.plan.is_slow() {
             self.pass(SLOW).await;

@@ -335,3 +335,21 @@ fn invariants_judge_what_the_cluster_does_while_nothing_else_happens() {
     let found: Vec<_> = report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect();
     assert!(found.contains(&"no fault: [invariant] no job does not hold".to_owned()), "{found:?}");
 }
+
+#[test]
+fn invariants_judge_what_comes_and_goes_while_a_step_lets_time_pass() {
+    let comes_and_goes = async |server: kube_testserver::ApiServer| {
+        drop(tokio::spawn(async move {
+            sleep(Duration::from_secs(10)).await;
+            server.load(WANTED).expect("a map");
+            sleep(Duration::from_secs(12)).await;
+            let path = "/api/v1/namespaces/default/configmaps/wanted";
+            crate::gate::call(&server, "DELETE", path, "application/json", None).await;
+        }));
+    };
+    let verify = Verify::new(|_| reads).families([Family::Restart]);
+    let verify = verify.step("wait", |step| step.call(comes_and_goes).advance(Duration::from_secs(60)));
+    let report = verify.invariant("no map", |state| state.count_of("configmaps") == 0).report();
+    let found: Vec<_> = report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect();
+    assert!(found.contains(&"no fault: [invariant] no map does not hold".to_owned()), "{found:?}");
+}
