@@ -53,6 +53,17 @@ struct Inner {
     called: bool,
 }
 
+impl Inner {
+    fn is_away(&self) -> bool {
+        self.away_until.is_some_and(|until| until > Instant::now())
+    }
+
+    /// What answers the calls to a port now.
+    fn answers(&self, at: &At) -> Option<&Registered> {
+        self.services.get(at).filter(|_| self.is_up && !self.is_away())
+    }
+}
+
 struct Registered {
     service: HttpService,
     /// Whether a process has registered it, and takes it along when it ends.
@@ -124,6 +135,12 @@ impl Webhooks {
         self.0.inner.lock().refused.take_if(|refused| *refused).is_some()
     }
 
+    /// Whether calls to one of those that were ever served fail.
+    pub(crate) fn are_away(&self) -> bool {
+        let inner = self.0.inner.lock();
+        inner.doors.keys().any(|at| inner.answers(at).is_none())
+    }
+
     /// Whether one was called since the last time.
     pub(crate) fn take_called(&self) -> bool {
         std::mem::take(&mut self.0.inner.lock().called)
@@ -148,10 +165,8 @@ async fn call(
     let service = {
         let mut inner = shared.inner.lock();
         inner.called = true;
-        let is_away = inner.away_until.is_some_and(|until| until > Instant::now());
-        inner.refused = inner.refused.map(|refused| refused || is_away);
-        let registered = inner.services.get(&at).filter(|_| inner.is_up && !is_away);
-        registered.map(|registered| registered.service.clone()).ok_or_else(refused)?
+        inner.refused = inner.refused.map(|refused| refused || inner.is_away());
+        inner.answers(&at).map(|registered| registered.service.clone()).ok_or_else(refused)?
     };
     tokio::select! {
         biased;

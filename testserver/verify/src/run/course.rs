@@ -169,7 +169,9 @@ impl<'r> Run<'r> {
             if let Some((name, step)) = at.checked_sub(1).and_then(|at| self.scenario.steps.get(at)) {
                 self.session.log_comparable(format!("--- step {at}: {name}"));
                 let which = || format!("the step {name:?}");
-                let performed = self.session.failure.catch_future(which, step.perform(&self.session)).await;
+                let webhooks = self.world.webhooks();
+                let performing = step.perform(&self.session, &webhooks);
+                let performed = self.session.failure.catch_future(which, performing).await;
                 if let Some(Err(error)) = performed {
                     let what = format!("step {at}, {name}: {error}");
                     self.outcome.findings.push(Finding::new(Oracle::Workload, what));

@@ -144,6 +144,52 @@ fn an_old_version_that_cannot_go_on_is_told() {
 }
 
 #[test]
+fn a_call_of_the_test_meets_no_fault() {
+    let verify = Verify::new(|world| {
+        let webhooks = world.webhooks();
+        move |service: ApiService| {
+            serve(&webhooks, Duration::ZERO);
+            repairs_once(service)
+        }
+    });
+    let create = |name: &'static str| {
+        move |server: kube_testserver::ApiServer| async move {
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+            let path = "/api/v1/namespaces/default/configmaps";
+            let (code, answer) =
+                crate::gate::call(&server, "POST", path, "application/json", Some(&map)).await;
+            assert_eq!(code, 201, "{answer}");
+        }
+    };
+    // It waits for what the operator makes.
+    let waits = async |server: kube_testserver::ApiServer| {
+        while !server
+            .objects("", "configmaps")
+            .is_some_and(|maps| maps.iter().any(|map| map["metadata"]["name"] == "two"))
+        {
+            sleep(Duration::from_secs(5)).await;
+        }
+    };
+    let report = verify
+        .fixtures(configuration())
+        .step("create", |step| step.call(create("wanted")).call(waits))
+        .step("more", |step| step.call(create("more")))
+        .families([Family::Down, Family::CrashDown, Family::Webhook, Family::Restart])
+        .report();
+    assert!(report.is_ok() && report.tried() > 6, "{report}");
+}
+
+#[test]
+fn a_call_of_the_test_that_never_ends_is_a_finding() {
+    let verify = Verify::new(|_| reads).step("create", |step| step.apply(WANTED));
+    let verify = verify.step("wait", |step| step.call(async |_| std::future::pending().await));
+    let report = verify.families([Family::Restart]).report();
+    let found: Vec<_> = report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect();
+    let expected = "no fault: [workload] step 2, wait: its call has not ended in 24 simulated hours";
+    assert!(found.contains(&expected.to_owned()), "{found:?}");
+}
+
+#[test]
 fn a_webhook_that_nobody_calls_was_not_away() {
     let plan = "webhook away after step 1";
     let verify =
