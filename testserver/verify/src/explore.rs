@@ -207,5 +207,9 @@ fn uncovered(learned: &Learned) -> Vec<String> {
             uncovered.push(format!("no object of the watch of {watch} is ever deleted"));
         }
     }
+    for webhook in &trace.webhooks_never_called {
+        // Its configuration is not in the fixtures, or has another service or port.
+        uncovered.push(format!("no webhook at the service {webhook} is ever called"));
+    }
     uncovered
 }

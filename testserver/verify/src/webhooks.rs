@@ -1,7 +1,7 @@
 //! Webhooks of the operator, which are called in the process.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     error::Error,
     fmt, io,
     sync::{Arc, Weak},
@@ -51,6 +51,8 @@ struct Inner {
     refused: Option<bool>,
     /// Whether one was called since this was last asked.
     called: bool,
+    /// Those that were never called, although the server could have.
+    never_called: BTreeSet<At>,
 }
 
 impl Inner {
@@ -81,7 +83,7 @@ impl Webhooks {
     /// `clientConfig`; 443 if they have none. The Service itself need not exist. An axum `Router` is such a service.
     ///
     /// Call it in the function that starts the operator: it is forgotten when the process ends. What is registered before that function
-    /// is called serves all processes. A second call for the same port replaces the first.
+    /// is called serves all processes, also those of another version ([`upgrade_from`](crate::Verify::upgrade_from)). A second call for the same port replaces the first.
     pub fn serve<S, B>(&self, namespace: &str, name: &str, port: u16, service: S)
     where
         S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + 'static,
@@ -100,6 +102,7 @@ impl Webhooks {
         if let Some(server) = self.0.server.as_ref().filter(|_| !inner.doors.contains_key(&at)) {
             let (shared, to) = (Arc::downgrade(&self.0), at.clone());
             let door = tower::service_fn(move |request| call(shared.clone(), to.clone(), request));
+            inner.never_called.insert(at.clone());
             inner.doors.insert(at, server.service_backend(namespace, name, port, door));
         }
         drop(inner);
@@ -135,6 +138,16 @@ impl Webhooks {
         self.0.inner.lock().refused.take_if(|refused| *refused).is_some()
     }
 
+    /// Those that were served and never called.
+    pub(crate) fn never_called(&self) -> BTreeSet<String> {
+        let inner = self.0.inner.lock();
+        inner
+            .never_called
+            .iter()
+            .map(|(namespace, name, port)| format!("{namespace}/{name}:{port}"))
+            .collect()
+    }
+
     /// Whether calls to one of those that were ever served fail.
     pub(crate) fn are_away(&self) -> bool {
         let inner = self.0.inner.lock();
@@ -165,6 +178,7 @@ async fn call(
     let service = {
         let mut inner = shared.inner.lock();
         inner.called = true;
+        inner.never_called.remove(&at);
         inner.refused = inner.refused.map(|refused| refused || inner.is_away());
         inner.answers(&at).map(|registered| registered.service.clone()).ok_or_else(refused)?
     };

@@ -386,6 +386,8 @@ impl<'r> Run<'r> {
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
         self.note_webhooks(self.versions.len());
+        let never = self.world.webhooks().never_called();
+        self.session.trace(|trace| trace.webhooks_never_called = never);
         self.outcome.is_old = !self.session.is_judged();
         self.judge_trace();
         self.hide();

@@ -144,6 +144,20 @@ fn an_old_version_that_cannot_go_on_is_told() {
 }
 
 #[test]
+fn a_webhook_without_a_configuration_is_told() {
+    let verify = Verify::new(|world| {
+        let webhooks = world.webhooks();
+        move |service: ApiService| {
+            serve(&webhooks, Duration::ZERO);
+            repairs_once(service)
+        }
+    });
+    let report = verify.step("create", |step| step.apply(WANTED)).families([Family::Restart]).report();
+    let told = "not covered: no webhook at the service shop/hooks:443 is ever called\n";
+    assert!(report.is_ok() && report.to_string().contains(told), "{report}");
+}
+
+#[test]
 fn a_call_of_the_test_meets_no_fault() {
     let verify = Verify::new(|world| {
         let webhooks = world.webhooks();
@@ -207,6 +221,8 @@ fn a_webhook_that_nobody_calls_was_not_away() {
         verify.step("later", move |step| if then.is_empty() { step } else { step.apply(then) })
     };
     assert!(panic_of(|| with_webhook("").replay(plan)).contains(DID_NOT_COME));
+    let report = with_webhook("").families([Family::Webhook, Family::Restart]).report();
+    assert!(!report.to_string().contains("is ever called"), "{report}");
     assert!(panic_of(|| with_webhook("").replay("webhook away after step 2")).contains(DID_NOT_COME));
     with_webhook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n").replay(plan);
 }
