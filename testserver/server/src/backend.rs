@@ -41,7 +41,8 @@ impl fmt::Debug for Backends {
     }
 }
 
-/// Until this is dropped, calls to a service go to a tower service in the process: [`ApiServer::service_backend`](crate::ApiServer).
+/// Until this is dropped, or another one takes its place, calls to a service go to a tower service in the process:
+/// [`ApiServer::service_backend`](crate::ApiServer). When the last one for a port is dropped, calls go to the network.
 #[must_use = "when it is dropped, calls go to the network again"]
 pub struct ServiceBackend {
     backends: Backends,

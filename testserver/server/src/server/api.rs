@@ -271,7 +271,9 @@ impl ApiServer {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let at = ServicePort { namespace: namespace.to_owned(), name: name.to_owned(), port };
-        self.cluster.lock().backends.add(at, service)
+        // Without the lock of the cluster: what is replaced may use the server when it is dropped.
+        let backends = self.cluster.lock().backends.clone();
+        backends.add(at, service)
     }
 
     /// The kubelet, which serves `exec`, `attach`, `port-forward` and `logs`.
