@@ -6,11 +6,18 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    sync::atomic::{AtomicUsize, Ordering},
-    thread::{self, JoinHandle},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
 };
 
 use crate::report::Report;
+
+/// How long the end of a log is waited for, once its process has ended.
+const READS: Duration = Duration::from_secs(2);
 
 /// Starts this test again in so many processes, each with a part of the plans, and puts their reports together.
 pub(crate) fn explore(jobs: usize) -> Result<Report, String> {
@@ -39,7 +46,8 @@ struct Shard {
     process: Child,
     json: PathBuf,
     log: PathBuf,
-    errors: JoinHandle<()>,
+    /// Nothing is sent: the other side is gone when all is read.
+    errors: Receiver<()>,
 }
 
 fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
@@ -65,8 +73,12 @@ fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
         .spawn();
     let mut process = process.map_err(|error| error.to_string())?;
     let told = process.stderr.take().ok_or("a process without its standard error")?;
-    let errors = thread::spawn(move || pass_on(told, errors));
-    Ok(Shard { process, json, log, errors })
+    let (reading, read) = channel();
+    thread::spawn(move || {
+        let _reading: Sender<()> = reading;
+        pass_on(told, errors);
+    });
+    Ok(Shard { process, json, log, errors: read })
 }
 
 /// Passes on what a process tells on its standard error at once, and keeps it in its log.
@@ -102,8 +114,8 @@ impl Shard {
     /// Waits for its end.
     fn report(mut self) -> Result<Report, String> {
         let status = self.process.wait().map_err(|error| error.to_string())?;
-        // What it has told is in the log then; the thread only reads and writes.
-        drop(self.errors.join());
+        // What it has told is in the log then, but for what a process that it has left behind still tells.
+        drop(self.errors.recv_timeout(READS));
         let text = fs::read_to_string(&self.json).map_err(|_| {
             let log = fs::read(&self.log).unwrap_or_default();
             format!("it ended without a report ({status}):\n{}", String::from_utf8_lossy(&log).trim())
@@ -114,6 +126,8 @@ impl Shard {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::finding::{Finding, Oracle};
 
@@ -164,6 +178,29 @@ mod tests {
                 && text.ends_with("1 causes found, and 1 parts of the verification failed"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_process_that_a_part_has_left_behind_is_not_waited_for() {
+        if env::var_os("KUBE_VERIFY_SHARD").is_some() {
+            // With this standard error.
+            let left = Command::new("sleep")
+                .arg("60")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("a process");
+            panic!("left {}", left.id());
+        }
+        let begun = Instant::now();
+        let report = explore(1).expect("a report");
+        let left = report.broken[0]
+            .rsplit("left ")
+            .next()
+            .and_then(|rest| rest.split_whitespace().next())
+            .expect("an id");
+        let ended = Command::new("kill").arg(left).status().expect("kill");
+        assert!(begun.elapsed() < Duration::from_secs(40) && ended.success(), "{report}");
     }
 
     #[test]

@@ -396,6 +396,13 @@ impl Session {
         State::read(&self.server, &resources)
     }
 
+    /// The same, and those of all other kinds that the cluster serves.
+    pub(crate) fn whole_state(&self) -> State {
+        let mut resources = self.kinds.resources();
+        resources.extend(self.inner.lock().trace.resources.iter().cloned());
+        State::read(&self.server, &resources)
+    }
+
     /// Whether all owners of an object are gone, so that the garbage collector takes it.
     pub(super) fn is_orphan(&self, object: &Value) -> bool {
         let owners = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
@@ -427,9 +434,7 @@ impl Session {
         {
             return;
         }
-        let mut resources = self.kinds.resources();
-        resources.extend(self.inner.lock().trace.resources.iter().cloned());
-        let state = State::read(&self.server, &resources);
+        let state = self.whole_state();
         let is_judged = self.is_judged();
         for (at, invariant) in self.invariants.iter().enumerate() {
             let which = || format!("the invariant {:?}", invariant.name);

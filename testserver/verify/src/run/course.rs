@@ -290,7 +290,9 @@ impl<'r> Run<'r> {
 
     fn differences(&self, at: usize, reference: &Reference, reached: &Reached) -> Vec<Difference> {
         let mut differences = self.all_differences(at, reference, &reached.normal, &reached.external);
-        if let Some(upgrade) = self.session.trace(|trace| trace.upgrade.clone()).filter(|was| was.all_gone) {
+        if let Some(upgrade) =
+            self.session.trace(|trace| trace.upgrade.as_ref().filter(|was| was.all_gone).cloned())
+        {
             // The new version cannot know what the old one has left when nothing was wanted any more.
             let left = normalize(&upgrade.state, &self.known.names);
             let left = self.all_differences(upgrade.step, reference, &left, &upgrade.external);
@@ -386,6 +388,10 @@ impl<'r> Run<'r> {
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
         self.note_webhooks(self.versions.len());
+        if self.session.failure.has_come() {
+            // Its text may have values that no look has seen.
+            self.hidden.learn(&self.session.whole_state());
+        }
         let never = self.world.webhooks().never_called();
         self.session.trace(|trace| trace.webhooks_never_called = never);
         self.outcome.is_old = !self.session.is_judged();

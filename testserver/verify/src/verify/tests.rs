@@ -330,6 +330,18 @@ fn what_the_operator_breaks_with_its_panic_is_no_error_of_the_test() {
     assert!(report.to_string().contains("PoisonError"), "{report}");
 }
 
+#[test]
+fn a_panic_of_the_test_hides_values_of_secrets_that_nobody_has_used() {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "stringData": {"password": "never-told"}});
+    let verify = Verify::new(|_| reads).fixtures(secret).invariant("no secret", |state| {
+        let data: Vec<_> = state.objects_of("secrets").map(|secret| secret["data"].to_string()).collect();
+        panic!("{data:?}, once never-told")
+    });
+    let text = panic_of(|| verify.step("create", |step| step.apply(WANTED)).report());
+    assert!(text.contains("<hidden>") && text.contains("once <hidden>"), "{text}");
+    assert!(!text.contains("bmV2ZXItdG9sZA"), "{text}");
+}
+
 /// Two maps, if users want them. BUG: the first is written once, whether or not that succeeds.
 async fn is_careless(service: ApiService) {
     while map(&service, "GET", "wanted").await != 200 {
