@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::{
     gate::{ApiService, Session},
     panics::{self, TestFailure},
-    webhooks::Webhooks,
+    webhooks::WebhookServices,
 };
 
 /// How long a crashed operator takes to start again.
@@ -72,7 +72,7 @@ pub(crate) struct Versions {
 pub struct World {
     external: Mutex<BTreeMap<String, StateOf>>,
     fakes: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
-    webhooks: Webhooks,
+    webhooks: WebhookServices,
     failure: TestFailure,
 }
 
@@ -89,7 +89,7 @@ impl World {
     /// What surrounds the operator in a run on this server.
     pub(crate) fn new(server: Option<ApiServer>, failure: TestFailure) -> Self {
         let (external, fakes) = Default::default();
-        Self { external, fakes, webhooks: Webhooks::new(server), failure }
+        Self { external, fakes, webhooks: WebhookServices::new(server), failure }
     }
 
     /// The webhooks of the operator, which the API server calls in the process.
@@ -113,7 +113,7 @@ impl World {
     /// });
     /// # drop(verify);
     /// ```
-    pub fn webhooks(&self) -> Webhooks {
+    pub fn webhooks(&self) -> WebhookServices {
         self.webhooks.clone()
     }
 

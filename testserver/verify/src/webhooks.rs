@@ -29,7 +29,7 @@ type At = (String, String, u16);
 /// While no process of the operator runs, calls fail as those to a port where nobody listens. Then the `failurePolicy` decides; users try
 /// again for ten simulated minutes, and an operator that was to stay down starts again for them.
 #[derive(Clone)]
-pub struct Webhooks(Arc<Shared>);
+pub struct WebhookServices(Arc<Shared>);
 
 struct Shared {
     server: Option<ApiServer>,
@@ -72,7 +72,7 @@ struct Registered {
     of_process: bool,
 }
 
-impl Webhooks {
+impl WebhookServices {
     /// Those of a run on this server.
     pub(crate) fn new(server: Option<ApiServer>) -> Self {
         let (ended, inner) = (watch::Sender::new(0), Mutex::default());
@@ -160,7 +160,7 @@ impl Webhooks {
     }
 }
 
-impl fmt::Debug for Webhooks {
+impl fmt::Debug for WebhookServices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.inner.lock().services.keys()).finish()
     }
@@ -208,15 +208,15 @@ pub(crate) mod tests {
     }
 
     /// A server with the configuration, and its webhooks.
-    async fn world() -> (ApiServer, Webhooks) {
+    async fn world() -> (ApiServer, WebhookServices) {
         let server = ApiServer::new();
         server.load(configuration()).unwrap();
-        let webhooks = Webhooks::new(Some(server.clone()));
+        let webhooks = WebhookServices::new(Some(server.clone()));
         (server, webhooks)
     }
 
     /// Allows all, after this time.
-    pub(crate) fn serve(webhooks: &Webhooks, time: Duration) {
+    pub(crate) fn serve(webhooks: &WebhookServices, time: Duration) {
         let answer = move |request: Request<Full<Bytes>>| async move {
             sleep(time).await;
             let body = request.into_body().collect().await?.to_bytes();

@@ -12,7 +12,7 @@ use crate::{
     gate::{Session, call},
     kinds::{self, Kind, Kinds},
     state::ObjectName,
-    webhooks::Webhooks,
+    webhooks::WebhookServices,
 };
 
 /// How often and how long users try again while a webhook is away.
@@ -112,7 +112,7 @@ impl Step {
     }
 
     /// Does the step. An act that is refused is the workload's fault.
-    pub(crate) async fn perform(&self, session: &Session, webhooks: &Webhooks) -> Result<(), String> {
+    pub(crate) async fn perform(&self, session: &Session, webhooks: &WebhookServices) -> Result<(), String> {
         for act in &self.acts {
             match act {
                 Act::Apply(objects) => apply(session, objects.clone()).await?,
@@ -169,7 +169,7 @@ async fn delete_objects(session: &Session, objects: Manifests) -> Result<(), Str
 }
 
 /// Calls a closure of the test, which knows nothing of faults and may wait for what the operator does.
-async fn call_closure(session: &Session, webhooks: &Webhooks, act: &CallServer) -> Result<(), String> {
+async fn call_closure(session: &Session, webhooks: &WebhookServices, act: &CallServer) -> Result<(), String> {
     let until = Instant::now() + PATIENCE;
     while webhooks.are_away() && Instant::now() < until {
         start_again(session);
