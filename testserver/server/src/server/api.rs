@@ -249,7 +249,8 @@ impl ApiServer {
     /// service and port: without sockets, TLS and the objects of the service, and with timeouts on tokio's clock, so that paused time moves
     /// them. Calls go to the network again when the result is dropped. A later backend of the same port takes the place of this one.
     ///
-    /// An [`io::Error`](std::io::Error) of the kind `ConnectionRefused` is told as such, a panic as a connection that breaks.
+    /// An [`io::Error`](std::io::Error) of the kind `ConnectionRefused` is told as such, a panic as a connection that breaks. Redirects are
+    /// not followed.
     ///
     /// ```
     /// use bytes::Bytes;
