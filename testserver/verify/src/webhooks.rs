@@ -43,8 +43,9 @@ struct Inner {
     services: BTreeMap<At, Registered>,
     /// What the server calls, as long as the run lasts: one for each port that was ever served.
     doors: BTreeMap<At, ServiceBackend>,
-    /// Whether a process of the operator runs.
+    /// Whether a process of the operator runs, and whether one has ever run.
     is_up: bool,
+    has_begun: bool,
     /// A fault: calls fail until then.
     away_until: Option<Instant>,
     /// Whether the fault has refused a call; nothing without a fault, and after it was told.
@@ -96,6 +97,10 @@ impl WebhookServices {
         let service = service.map_response(move |response| response.map(boxed)).map_err(Into::into);
         let at: At = (namespace.to_owned(), name.to_owned(), port);
         let mut inner = self.0.inner.lock();
+        if inner.has_begun && !inner.is_up {
+            // By a task that a process has left behind: in a cluster, it is gone.
+            return;
+        }
         let of_process = inner.is_up;
         let registered = Registered { service: service.boxed_clone(), of_process };
         let replaced = inner.services.insert(at.clone(), registered);
@@ -111,7 +116,8 @@ impl WebhookServices {
 
     /// A process of the operator starts.
     pub(crate) fn begin(&self) {
-        self.0.inner.lock().is_up = true;
+        let mut inner = self.0.inner.lock();
+        (inner.is_up, inner.has_begun) = (true, true);
     }
 
     /// It has ended, and calls that it has not answered break.
@@ -273,6 +279,7 @@ pub(crate) mod tests {
         };
         let (answer, ()) = tokio::join!(create(&server, "a"), ending);
         assert_eq!(answer, (500, "connection reset".to_owned()), "in the middle of a call");
+        serve(&webhooks, Duration::ZERO); // By a task that it has left behind.
         webhooks.begin();
         assert_eq!(create(&server, "a").await, (500, "connection refused".to_owned()), "not registered yet");
         serve(&webhooks, Duration::ZERO);
