@@ -83,9 +83,9 @@ impl TestFailure {
             return;
         }
         let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
         // The hook has its place, if this is the thread of the run. One that is passed on from another thread calls no hook.
-        let end = format!(": {}", text.replace('\n', " "));
+        let end = text.map(|text| format!(": {}", text.replace('\n', " "))).unwrap_or_default();
         let mut panics = PANICS.take();
         let with_place = panics.as_mut().and_then(|panics| panics.pop_if(|last| last.ends_with(&end)));
         let follows_panic = panics.as_ref().is_some_and(|panics| !panics.is_empty());
