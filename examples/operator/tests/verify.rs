@@ -7,12 +7,12 @@ use std::{future::pending, path::Path};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Client, operator::manager::ManagerError};
 use kube_testserver::BuiltInController;
-use kube_verify::{Verify, Webhooks};
+use kube_verify::{Verify, WebhookServices};
 use operator::{Addresses, NAME, manager, manifests::manifests, page::v2::Page, webhooks};
 use serde_json::{Value, json};
 
 /// The whole program: the manager without its servers, and what the webhook server would serve.
-async fn operator(client: Client, served: Webhooks) -> Result<(), ManagerError> {
+async fn operator(client: Client, served: WebhookServices) -> Result<(), ManagerError> {
     served.serve(NAME, NAME, 443, webhooks().router().unwrap());
     manager(client, Addresses::IN_CLUSTER).without_servers().run_until(pending()).await
 }

@@ -9,8 +9,8 @@ use http_body_util::{BodyExt, Full, Limited};
 use parking_lot::Mutex;
 use tower::{Service, ServiceExt};
 
-/// The largest response: as large as a request may be.
-const MAX_RESPONSE: usize = 3 * 1024 * 1024;
+/// The largest response of a webhook: as large as a request may be.
+pub(crate) const MAX_RESPONSE: usize = 3 * 1024 * 1024;
 
 /// A port of a service.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,9 +27,9 @@ impl fmt::Display for ServicePort {
 }
 
 /// The code and the body of a response, or why there is none.
-type Answer = Result<(u16, Bytes), String>;
+pub(crate) type Answer = Result<(u16, Bytes), String>;
 
-type Call = dyn Fn(Request<Full<Bytes>>) -> BoxFuture<'static, Answer> + Send + Sync;
+pub(crate) type Call = dyn Fn(Request<Full<Bytes>>) -> BoxFuture<'static, Answer> + Send + Sync;
 
 /// The backends of a cluster. Clones share them.
 #[derive(Clone, Default)]
@@ -41,7 +41,8 @@ impl fmt::Debug for Backends {
     }
 }
 
-/// Until this is dropped, calls to a service go to a tower service in the process: [`ApiServer::service_backend`](crate::ApiServer).
+/// Until this is dropped, or another one takes its place, calls to a service go to a tower service in the process:
+/// [`ApiServer::service_backend`](crate::ApiServer). When the last one for a port is dropped, calls go to the network.
 #[must_use = "when it is dropped, calls go to the network again"]
 pub struct ServiceBackend {
     backends: Backends,
@@ -88,14 +89,9 @@ impl Backends {
         ServiceBackend { backends: self.clone(), at, call }
     }
 
-    /// Sends a request to the backend of a service, if it has one.
-    pub(crate) fn call(
-        &self,
-        at: &ServicePort,
-        request: Request<Full<Bytes>>,
-    ) -> Option<BoxFuture<'static, Answer>> {
-        let call = self.0.lock().get(at).cloned()?;
-        Some(call(request))
+    /// What sends a request to the backend of a service, if it has one.
+    pub(crate) fn get(&self, at: &ServicePort) -> Option<Arc<Call>> {
+        self.0.lock().get(at).cloned()
     }
 }
 

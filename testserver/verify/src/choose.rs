@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     family::{Families, Family},
+    finding::Finding,
     plan::{
         EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault, RunFault, StepFault, Verb,
     },
@@ -25,6 +26,8 @@ pub(crate) struct Choice {
     pub(crate) repeated: usize,
     /// Writes that changed nothing.
     pub(crate) without_effect: usize,
+    /// Why there are upgrades of the first steps only.
+    pub(crate) old_ended: Option<Finding>,
 }
 
 impl Choice {
@@ -170,11 +173,11 @@ fn ordered(mut choice: Choice, families: &Families) -> Choice {
     choice
 }
 
-/// Upgrades after the writes of the old version, and between the steps; the most likely fault of all.
+/// Upgrades after the writes of the old version, and between so many steps; the most likely fault of all.
 pub(crate) fn add_upgrades(old: &Trace, steps: usize, choice: &mut Choice) {
     let after = |write: &Write| Plan(vec![Injection::Request(RequestFault::Upgrade, write.place.clone())]);
     let mut upgrades: Vec<_> = first_of_each(old.effective(), choice).map(after).collect();
-    upgrades.extend((0..=steps).map(|step| Plan(vec![Injection::Step(StepFault::Upgrade, step)])));
+    upgrades.extend((0..steps).map(|step| Plan(vec![Injection::Step(StepFault::Upgrade, step)])));
     choice.plans.splice(0..0, upgrades);
 }
 
@@ -337,7 +340,7 @@ mod tests {
         let writes = [1, 2, 3, 4, 5].map(|nth| write(place(Verb::Update, "pages", nth), 1, true)).to_vec();
         let trace = Trace { writes, ..Trace::default() };
         let mut choice = Choice::default();
-        add_upgrades(&trace, 0, &mut choice);
+        add_upgrades(&trace, 1, &mut choice);
         assert_eq!((choice.plans.len(), choice.repeated), (4, 2), "three writes and a step");
         writes_only(&trace, &mut choice);
         assert_eq!(choice.repeated, 4);

@@ -18,10 +18,14 @@ use crate::{
     trace::Line,
 };
 
-/// The plans of an operator, in the order in which they are tried.
-pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options) -> (Learned, Choice) {
+/// The plans of an operator, in the order in which they are tried. The error is of the test.
+pub(crate) fn plans(
+    scenario: &Scenario,
+    families: &Families,
+    options: &Options,
+) -> Result<(Learned, Choice), String> {
     // Who asks for the plans or for one of them wants no judgement of the hour.
-    let learned = learn(scenario, !options.list && options.plan.is_none());
+    let learned = learn(scenario, !options.list && options.plan.is_none())?;
     let families = options.families.as_ref().unwrap_or(families);
     let mut choice = choose(&learned.reference.trace, scenario.steps.len(), families);
     if slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty() {
@@ -30,8 +34,9 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
     }
     let upgrades = scenario.old_operator.is_some() && families.contains(Family::Upgrade);
     if upgrades && learned.complete && options.plan.is_none() {
-        let old = run(scenario, &Plan::old_version(), 1, &learned.known, None);
-        add_upgrades(&old.trace, scenario.steps.len(), &mut choice);
+        let old = run(scenario, &Plan::old_version(), 1, &learned.known, None)?;
+        add_upgrades(&old.trace, old.steps.len(), &mut choice);
+        choice.old_ended = old_ended(scenario, &old);
     }
     if let Some(most) = scenario.per_family.filter(|_| !options.all) {
         choice.keep_per_family(most);
@@ -44,13 +49,24 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
         let mine = choice.plans.into_iter().enumerate().filter(|(at, _)| at % of == part - 1);
         choice.plans = mine.map(|(_, plan)| plan).collect();
     }
-    (learned, choice)
+    Ok((learned, choice))
+}
+
+/// What is wrong if the old version does not come to the last step: upgrades after it would show nothing.
+fn old_ended(scenario: &Scenario, old: &Outcome) -> Option<Finding> {
+    let why = old.findings.iter().find(|finding| finding.oracle() == Oracle::Workload);
+    let why = why.filter(|_| old.steps.len() <= scenario.steps.len())?;
+    let what = format!("the old version cannot go on: {}; no upgrade after it is tried", why.what);
+    (!scenario.allows.allow(&what)).then(|| Finding::new(Oracle::Workload, what))
 }
 
 /// Tries all plans.
 pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Options) -> Report {
     let begun = Instant::now();
-    let (learned, choice) = plans(scenario, families, options);
+    let (learned, choice) = match plans(scenario, families, options) {
+        Ok(both) => both,
+        Err(error) => return Report { broken: vec![error], time: begun.elapsed(), ..Report::default() },
+    };
     let mut report = Report {
         reference: learned.findings.clone(),
         not_chosen: choice.not_chosen,
@@ -60,6 +76,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         uncovered: uncovered(&learned),
         ..Report::default()
     };
+    report.reference.extend(choice.old_ended);
     // What is allowed must not hide that nothing is tried.
     if !learned.complete {
         let steps = learned.reference.steps.len();
@@ -74,7 +91,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         try_all(scenario, &learned, choice.plans, families, options, begun, &mut report);
     }
     let chosen = options.plan.is_some() || options.families.is_some();
-    if learned.complete && !chosen && report.left_out + report.not_chosen == 0 {
+    if learned.complete && !chosen && report.is_undisturbed() {
         report.unused_allows = scenario.allows.unused();
         report.is_whole = options.shard.is_none();
     }
@@ -82,7 +99,8 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
     report
 }
 
-/// Tries the plans, and at a depth of two then those with a second fault, within the budget.
+/// Tries the plans, and at a depth of two then those with a second fault, within the budget. An error of the test ends that, and what was
+/// found until then stays.
 fn try_all(
     scenario: &Scenario,
     learned: &Learned,
@@ -99,7 +117,13 @@ fn try_all(
             report.left_out = plans.len() + 1;
             break;
         }
-        let outcome = try_plan(scenario, learned, &plan);
+        let outcome = match try_plan(scenario, learned, &plan) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                report.broken.push(format!("{error}\n{} plans after it were not tried", plans.len()));
+                break;
+            }
+        };
         report.tried += 1;
         options.show_progress(report.tried, report.tried + plans.len(), report.failures.len());
         let has_come = outcome.fired >= plan.0.len();
@@ -116,7 +140,7 @@ fn try_all(
             continue;
         }
         let again = try_plan(scenario, learned, &plan);
-        let repeats = again.findings == outcome.findings;
+        let repeats = again.is_ok_and(|again| again.findings == outcome.findings);
         let differs_at = first_difference(&outcome.trace.lines, &reference.lines);
         let lines = outcome.trace.lines;
         report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
@@ -124,8 +148,8 @@ fn try_all(
 }
 
 /// One run with this plan; without what the reference complains about as well.
-fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Outcome {
-    let mut outcome = run(scenario, plan, 1, &learned.known, Some(&learned.reference));
+fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Result<Outcome, String> {
+    let mut outcome = run(scenario, plan, 1, &learned.known, Some(&learned.reference))?;
     let known = |oracle: Oracle| learned.findings.iter().any(|finding| finding.oracle() == oracle);
     outcome.findings.retain(|finding| match finding.oracle() {
         Oracle::FixedPoint | Oracle::Panic => !known(finding.oracle()),
@@ -133,7 +157,7 @@ fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Outcome {
     });
     outcome.findings.sort_by_key(importance);
     outcome.findings.dedup();
-    outcome
+    Ok(outcome)
 }
 
 /// What says most about the cause comes first.
@@ -182,6 +206,10 @@ fn uncovered(learned: &Learned) -> Vec<String> {
         if !deleted {
             uncovered.push(format!("no object of the watch of {watch} is ever deleted"));
         }
+    }
+    for webhook in &trace.webhooks_never_called {
+        // Its configuration is not in the fixtures, or has another service or port.
+        uncovered.push(format!("no webhook at the service {webhook} is ever called"));
     }
     uncovered
 }

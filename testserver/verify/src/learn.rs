@@ -32,21 +32,22 @@ pub(crate) struct Learned {
 }
 
 /// Runs the operator without faults; at the end of the reference nothing may happen for an hour, if that is asked for.
-pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Learned {
+/// The error is of the test.
+pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Result<Learned, String> {
     let none = Plan::default();
     let mut known = Known::default();
-    let first = run(scenario, &none, 1, &known, None);
+    let first = run(scenario, &none, 1, &known, None)?;
     if first.steps.len() <= scenario.steps.len() {
         // What does not reach the end the first time need not be tried twice more.
         let findings = first.findings.clone();
         let reference = Reference { steps: first.steps, trace: first.trace, ..Reference::default() };
         known.hidden = first.hidden;
-        return Learned { known, reference, findings, ..Learned::default() };
+        return Ok(Learned { known, reference, findings, ..Learned::default() });
     }
     known.resources = first.trace.resources.clone();
     known.kinds = first.kinds.clone();
     known.hidden = first.hidden.clone();
-    let other = run(scenario, &none, 2, &known, None);
+    let other = run(scenario, &none, 2, &known, None)?;
     known.hidden = other.hidden.clone();
     let names = |outcome: &Outcome| -> BTreeSet<(String, String)> {
         let states = outcome.steps.iter().flat_map(|reached| reached.state.0.keys());
@@ -55,7 +56,7 @@ pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Learned {
     };
     known.names.learn(&names(&first), &names(&other));
     known.stays_still_for_an_hour = for_an_hour;
-    let outcome = run(scenario, &none, 1, &known, None);
+    let outcome = run(scenario, &none, 1, &known, None)?;
     let mut learned =
         Learned { complete: outcome.steps.len() == scenario.steps.len() + 1, ..Learned::default() };
     learned.unrepeatable = unrepeatable(&first.trace.lines, &outcome.trace.lines, first.time, &known);
@@ -85,7 +86,7 @@ pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Learned {
     reference.steps = outcome.steps;
     reference.trace = outcome.trace;
     learned.known = known;
-    learned
+    Ok(learned)
 }
 
 /// Objects that the operator made and that are still there although nothing is left of what the workload applied. As long as something is,

@@ -67,5 +67,5 @@ pub use plan::PlanError;
 pub use report::Report;
 pub use state::State;
 pub use verify::Verify;
-pub use webhooks::Webhooks;
+pub use webhooks::WebhookServices;
 pub use workload::Step;

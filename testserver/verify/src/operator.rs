@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::{
     gate::{ApiService, Session},
     panics::{self, TestFailure},
-    webhooks::Webhooks,
+    webhooks::WebhookServices,
 };
 
 /// How long a crashed operator takes to start again.
@@ -20,6 +20,9 @@ const RESTART: Duration = Duration::from_secs(1);
 ///
 /// Implemented for functions of an [`ApiService`] and, with the feature `kube`, for functions of a `Client`. The function is called again
 /// for each process: after a crash, a restart. The future ends where the program would.
+///
+/// To drop the future has to end all of the program: let it own its tasks, as with a `JoinSet`. A task that goes on gets no answers any more,
+/// but its panics are told as those of the next process, and it reaches fakes.
 pub trait Operator<From>: Send + Sync + 'static {
     /// Starts the program. The result tells how it ended.
     fn start(&self, service: ApiService) -> BoxFuture<'static, String>;
@@ -72,7 +75,7 @@ pub(crate) struct Versions {
 pub struct World {
     external: Mutex<BTreeMap<String, StateOf>>,
     fakes: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
-    webhooks: Webhooks,
+    webhooks: WebhookServices,
     failure: TestFailure,
 }
 
@@ -89,7 +92,7 @@ impl World {
     /// What surrounds the operator in a run on this server.
     pub(crate) fn new(server: Option<ApiServer>, failure: TestFailure) -> Self {
         let (external, fakes) = Default::default();
-        Self { external, fakes, webhooks: Webhooks::new(server), failure }
+        Self { external, fakes, webhooks: WebhookServices::new(server), failure }
     }
 
     /// The webhooks of the operator, which the API server calls in the process.
@@ -113,21 +116,22 @@ impl World {
     /// });
     /// # drop(verify);
     /// ```
-    pub fn webhooks(&self) -> Webhooks {
+    pub fn webhooks(&self) -> WebhookServices {
         self.webhooks.clone()
     }
 
     /// Makes the state of an external system part of the result: it is compared after each step, like the objects of the cluster.
     ///
     /// ```
-    /// use std::sync::{Arc, Mutex};
+    /// use std::sync::{Arc, Mutex, PoisonError};
     /// use kube_verify::{ApiService, Verify};
     ///
     /// # async fn run_operator(_: ApiService, _: Arc<Mutex<Vec<String>>>) {}
     /// let verify = Verify::new(|world| {
     ///     let buckets = Arc::new(Mutex::new(Vec::<String>::new()));
     ///     let state = buckets.clone();
-    ///     world.external("buckets", move || serde_json::json!(*state.lock().unwrap()));
+    ///     // Also after a panic of the operator.
+    ///     world.external("buckets", move || serde_json::json!(*state.lock().unwrap_or_else(PoisonError::into_inner)));
     ///     move |service: ApiService| run_operator(service, buckets.clone())
     /// });
     /// # drop(verify);

@@ -8,7 +8,7 @@ use crate::{
     finding::{Finding, Oracle},
     outcome::{Counts, Reference},
     plan::Verb,
-    state::{Difference, Names, ObjectName, without_times},
+    state::{Difference, Names, ObjectName, State, without_times},
     trace::{Trace, Write},
 };
 
@@ -42,14 +42,22 @@ pub(crate) fn counts<'t>(writes: impl IntoIterator<Item = &'t Write>, names: &Na
             Verb::Delete => Verb::Delete,
             _ => continue,
         };
-        *counts.entry((template(write, names), verb)).or_default() += 1;
+        *counts.entry((template(&write.object, names), verb)).or_default() += 1;
     }
     counts
 }
 
-fn template(write: &Write, names: &Names) -> String {
-    let name = names.template(&write.object.resource, &write.object.name);
-    ObjectName { name, ..write.object.clone() }.to_string()
+fn template(object: &ObjectName, names: &Names) -> String {
+    let name = names.template(&object.resource, &object.name);
+    ObjectName { name, ..object.clone() }.to_string()
+}
+
+/// How often the old version of an operator has created the objects that it has left.
+pub(crate) fn left_by_old(trace: &Trace, left: &State, names: &Names) -> Counts {
+    let left: BTreeSet<String> = left.0.keys().map(|object| template(object, names)).collect();
+    let mut counts = counts(trace.effective_of_old(), names);
+    counts.retain(|(object, _), _| left.contains(object));
+    counts
 }
 
 /// What counts as often enough.
@@ -80,8 +88,8 @@ impl Expected {
 }
 
 impl Expected {
-    /// What a new version may still make after an upgrade: what the reference had made until then (`until`) was made by the old one, if
-    /// only once (`old`). It may delete what it does not want any more, and make other objects than the reference.
+    /// What a new version may still make after an upgrade: of what the reference had made until then (`until`), not what the old one has
+    /// left (`old`). It may delete what it does not want any more, and make other objects than the reference.
     pub(crate) fn after_upgrade(&mut self, until: &Counts, old: &Counts, counts: &Counts) {
         for (key, count) in &mut self.counts {
             let made = |by: &Counts| by.get(key).copied().unwrap_or(0);
@@ -117,7 +125,7 @@ pub(crate) fn more_often(counts: &Counts, reference: &Counts, may_miss_a_step: b
 pub(crate) fn distinct(trace: &Trace, masks: &BTreeSet<String>, names: &Names) -> BTreeMap<String, usize> {
     let mut values: BTreeMap<String, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
     for write in trace.with_values() {
-        let object = template(write, names);
+        let object = template(&write.object, names);
         let is_random = names.template(&write.object.resource, &write.object.name) != write.object.name;
         let uid = write.answer["metadata"]["uid"].as_str().filter(|_| is_random).unwrap_or_default();
         for mask in masks {

@@ -43,9 +43,17 @@ pub(crate) fn take() -> Vec<String> {
     PANICS.take().unwrap_or_default()
 }
 
-/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding. Clones share it.
+/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding, but if the operator panicked before
+/// it. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TestFailure(Arc<Mutex<Option<String>>>);
+pub(crate) struct TestFailure(Arc<Mutex<Option<Failed>>>);
+
+#[derive(Clone, Debug)]
+struct Failed {
+    text: String,
+    /// Whether the operator panicked before: it may have left a lock of a fake poisoned.
+    follows_panic: bool,
+}
 
 /// The payload of a panic that was noted already.
 struct Noted;
@@ -74,14 +82,21 @@ impl TestFailure {
         if panic.is::<Noted>() {
             return;
         }
-        // The hook has its place, if this is the thread of the run.
-        let with_place = PANICS.with_borrow_mut(|panics| panics.as_mut().and_then(Vec::pop));
-        let text = with_place.unwrap_or_else(|| {
-            let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            format!("panicked: {}", text.unwrap_or_default())
-        });
-        self.0.lock().get_or_insert(format!("{what} of the test {text}"));
+        let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        // The hook has its place, if this is the thread of the run. One that is passed on from another thread calls no hook.
+        let end = text.map(|text| format!(": {}", text.replace('\n', " "))).unwrap_or_default();
+        let mut panics = PANICS.take();
+        let with_place = panics.as_mut().and_then(|panics| panics.pop_if(|last| last.ends_with(&end)));
+        let follows_panic = panics.as_ref().is_some_and(|panics| !panics.is_empty());
+        PANICS.set(panics);
+        let text = with_place.unwrap_or_else(|| format!("panicked{end}"));
+        self.0.lock().get_or_insert(Failed { text: format!("{what} of the test {text}"), follows_panic });
+    }
+
+    /// Whether the operator panicked before.
+    pub(crate) fn follows_panic(&self) -> bool {
+        self.0.lock().as_ref().is_some_and(|failed| failed.follows_panic)
     }
 
     pub(crate) fn has_come(&self) -> bool {
@@ -90,7 +105,7 @@ impl TestFailure {
 
     /// What has panicked, and how.
     pub(crate) fn text(&self) -> Option<String> {
-        self.0.lock().clone()
+        self.0.lock().as_ref().map(|failed| failed.text.clone())
     }
 }
 
@@ -105,6 +120,18 @@ mod tests {
         let panics = take();
         assert!(panics[0].contains("panics.rs") && panics[0].ends_with("of the operator"), "{panics:?}");
         assert!(take().is_empty());
+    }
+
+    #[test]
+    fn a_panic_that_another_thread_passes_on_leaves_that_of_the_operator() {
+        collect();
+        assert!(catch_unwind(|| panic!("of the operator")).is_err());
+        let failure = TestFailure::default();
+        let of_thread = std::thread::spawn(|| resume_unwind(Box::new("of the test"))).join().unwrap_err();
+        assert_eq!(failure.catch(|| "the step".to_owned(), || resume_unwind(of_thread)), None::<()>);
+        assert_eq!(failure.text().unwrap(), "the step of the test panicked: of the test");
+        assert!(failure.follows_panic());
+        assert!(matches!(&take()[..], [one] if one.ends_with("of the operator")));
     }
 
     #[test]

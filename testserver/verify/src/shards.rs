@@ -6,20 +6,39 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    thread::{self, JoinHandle},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::Duration,
 };
 
 use crate::report::Report;
 
+/// How long the end of a log is waited for, once its process has ended.
+const READS: Duration = Duration::from_secs(2);
+
 /// Starts this test again in so many processes, each with a part of the plans, and puts their reports together.
 pub(crate) fn explore(jobs: usize) -> Result<Report, String> {
-    let folder = env::temp_dir().join(format!("kube-verify-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let folder = new_folder()?;
     let started: Vec<_> = (1..=jobs).map(|part| start(part, jobs, folder.clone())).collect();
-    let report = collect(started);
+    let report = Ok(collect(started));
     // What is left is in the folder of temporary files.
     drop(fs::remove_dir_all(&folder));
     report
+}
+
+/// An empty folder of its own: several verifications may be in this process, and an earlier one of the same id may have left its reports.
+fn new_folder() -> Result<PathBuf, String> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = env::temp_dir().join(format!("kube-verify-{}-{count}", std::process::id()));
+    let removed = match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(&folder),
+    };
+    removed.map(|()| folder.clone()).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
 /// A process with its report and what it prints.
@@ -27,7 +46,8 @@ struct Shard {
     process: Child,
     json: PathBuf,
     log: PathBuf,
-    errors: JoinHandle<()>,
+    /// Nothing is sent: the other side is gone when all is read.
+    errors: Receiver<()>,
 }
 
 fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
@@ -53,8 +73,12 @@ fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
         .spawn();
     let mut process = process.map_err(|error| error.to_string())?;
     let told = process.stderr.take().ok_or("a process without its standard error")?;
-    let errors = thread::spawn(move || pass_on(told, errors));
-    Ok(Shard { process, json, log, errors })
+    let (reading, read) = channel();
+    thread::spawn(move || {
+        let _reading: Sender<()> = reading;
+        pass_on(told, errors);
+    });
+    Ok(Shard { process, json, log, errors: read })
 }
 
 /// Passes on what a process tells on its standard error at once, and keeps it in its log.
@@ -68,8 +92,8 @@ fn pass_on(told: impl Read, mut log: impl Write) {
     }
 }
 
-/// Waits for all. A process that wrote no report has failed in another way; what each of them says is told.
-fn collect(shards: Vec<Result<Shard, String>>) -> Result<Report, String> {
+/// Waits for all. A process that wrote no report has failed in another way; what each of them says is told, beside what the others found.
+fn collect(shards: Vec<Result<Shard, String>>) -> Report {
     let (mut whole, mut errors) = (None::<Report>, Vec::new());
     for (shard, part) in shards.into_iter().zip(1..) {
         match shard.and_then(Shard::report) {
@@ -80,20 +104,18 @@ fn collect(shards: Vec<Result<Shard, String>>) -> Result<Report, String> {
             Err(error) => errors.push(format!("process {part} of the verification: {error}")),
         }
     }
-    if !errors.is_empty() {
-        return Err(errors.join("\n"));
-    }
-    let mut whole = whole.ok_or("there are no processes")?;
-    whole.is_whole = whole.left_out + whole.not_chosen == 0;
-    Ok(whole)
+    let mut whole = whole.unwrap_or_default();
+    whole.broken.extend(errors);
+    whole.is_whole = whole.is_undisturbed();
+    whole
 }
 
 impl Shard {
     /// Waits for its end.
     fn report(mut self) -> Result<Report, String> {
         let status = self.process.wait().map_err(|error| error.to_string())?;
-        // What it has told is in the log then; the thread only reads and writes.
-        drop(self.errors.join());
+        // What it has told is in the log then, but for what a process that it has left behind still tells.
+        drop(self.errors.recv_timeout(READS));
         let text = fs::read_to_string(&self.json).map_err(|_| {
             let log = fs::read(&self.log).unwrap_or_default();
             format!("it ended without a report ({status}):\n{}", String::from_utf8_lossy(&log).trim())
@@ -104,14 +126,89 @@ impl Shard {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::finding::{Finding, Oracle};
+
+    #[test]
+    fn verifications_at_once_have_reports_of_their_own() {
+        if let Ok(part) = env::var("KUBE_VERIFY_SHARD") {
+            panic!("the other is {part}");
+        }
+        let of = |test: &str| {
+            let name = format!("shards::tests::{test}");
+            thread::Builder::new()
+                .name(name)
+                .spawn(|| explore(2).expect("a report").broken.join("\n"))
+                .expect("a thread")
+        };
+        let both = [
+            ("this", of("what_each_process_says_is_told")),
+            ("the other", of("verifications_at_once_have_reports_of_their_own")),
+        ];
+        for (which, thread) in both {
+            let error = thread.join().expect("no panic");
+            let told = [1, 2].map(|part| error.matches(&format!("{which} is {part}/2")).count());
+            assert_eq!(told, [1, 1], "{which}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_one_process_has_found_is_told_beside_the_failure_of_another() {
+        match env::var("KUBE_VERIFY_SHARD").as_deref() {
+            Ok("1/2") => panic!("of the test"),
+            Ok(_) => {
+                let finding = Finding::new(Oracle::Workload, "of the other");
+                let report = Report { reference: vec![finding], tried: 7, ..Report::default() };
+                fs::write(env::var("KUBE_VERIFY_JSON").expect("a path"), report.to_json().to_string())
+                    .expect("a file");
+                return;
+            }
+            Err(_) => {}
+        }
+        let report = explore(2).expect("a report");
+        assert!(!report.is_ok() && !report.is_whole, "{report}");
+        let text = report.to_string();
+        let begin = "FAILED process 1 of the verification: it ended without a report (exit status: 101)";
+        assert!(text.starts_with(begin) && text.contains("of the test"), "{text}");
+        assert!(text.contains("FOUND without any fault: [workload] of the other"), "{text}");
+        assert!(
+            text.contains("7 plans tried in ")
+                && text.ends_with("1 causes found, and 1 parts of the verification failed"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_process_that_a_part_has_left_behind_is_not_waited_for() {
+        if env::var_os("KUBE_VERIFY_SHARD").is_some() {
+            // With this standard error.
+            let left = Command::new("sleep")
+                .arg("60")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("a process");
+            panic!("left {}", left.id());
+        }
+        let begun = Instant::now();
+        let report = explore(1).expect("a report");
+        let left = report.broken[0]
+            .rsplit("left ")
+            .next()
+            .and_then(|rest| rest.split_whitespace().next())
+            .expect("an id");
+        let ended = Command::new("kill").arg(left).status().expect("kill");
+        assert!(begun.elapsed() < Duration::from_secs(40) && ended.success(), "{report}");
+    }
 
     #[test]
     fn what_each_process_says_is_told() {
         if let Ok(part) = env::var("KUBE_VERIFY_SHARD") {
             panic!("this is {part}");
         }
-        let error = explore(2).unwrap_err();
+        let error = explore(2).expect("a report").broken.join("\n");
         for part in ["1", "2"] {
             let begin =
                 format!("process {part} of the verification: it ended without a report (exit status: 101)");

@@ -85,6 +85,8 @@ pub(crate) struct Trace {
     pub(crate) leases: BTreeSet<String>,
     /// Steps in which webhooks were called.
     pub(crate) webhooks_in: BTreeSet<usize>,
+    /// Webhooks that were served, and never called.
+    pub(crate) webhooks_never_called: BTreeSet<String>,
     /// Whether a list asked for any version.
     pub(crate) lists_any_version: bool,
     /// In a run with two versions of the operator.

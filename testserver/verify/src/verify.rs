@@ -67,6 +67,7 @@ impl Verify {
     /// steps, then the version of [`new`](Self::new) starts. Only from then on is anything judged: the state must be the one of the new
     /// version alone, values that were generated stay, and nothing that both make is made twice. What the old version has left when nothing
     /// is wanted any more is no fault of the new one. The definitions are those of the new version all the time: they are installed first.
+    /// A step that fails with the old version is a finding: nothing could be tried after it.
     ///
     /// Both functions get the same [`World`]: take fakes from [`World::fake`].
     ///
@@ -154,7 +155,7 @@ impl Verify {
     ///
     /// # Panics
     /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read. If a closure of the test panics: an
-    /// invariant, a step, a fake; the text says which, and in the run of which plan.
+    /// invariant, a step, a fake; the text says which, in the run of which plan, and what was found before.
     pub fn run(self) {
         let ran = Options::from_env().and_then(|options| self.run_with(&options));
         match ran {
@@ -171,7 +172,7 @@ impl Verify {
         let families = self.families.clone();
         let verify = self.ready();
         if options.list {
-            let (_, choice) = explore::plans(&verify.scenario, &families, options);
+            let (_, choice) = explore::plans(&verify.scenario, &families, options)?;
             let list: String = choice.plans.iter().map(|plan| format!("{plan}\n")).collect();
             print!("{list}");
             options.leave("json", &serde_json::json!(choice.plans).to_string())?;
@@ -197,10 +198,12 @@ impl Verify {
     /// Tries all plans; for tests that look at the result themselves.
     ///
     /// # Panics
-    /// If a closure of the test panics.
+    /// If a closure of the test panics, with what was found before.
     pub fn report(self) -> Report {
         let families = self.families.clone();
-        explore::explore(&self.ready().scenario, &families, &Options::default())
+        let report = explore::explore(&self.ready().scenario, &families, &Options::default());
+        assert!(report.broken.is_empty(), "\n{report}\n");
+        report
     }
 
     /// Tries one plan, as a report prints it: the regression test of a finding.

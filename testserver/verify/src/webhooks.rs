@@ -1,7 +1,7 @@
 //! Webhooks of the operator, which are called in the process.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     error::Error,
     fmt, io,
     sync::{Arc, Weak},
@@ -29,7 +29,7 @@ type At = (String, String, u16);
 /// While no process of the operator runs, calls fail as those to a port where nobody listens. Then the `failurePolicy` decides; users try
 /// again for ten simulated minutes, and an operator that was to stay down starts again for them.
 #[derive(Clone)]
-pub struct Webhooks(Arc<Shared>);
+pub struct WebhookServices(Arc<Shared>);
 
 struct Shared {
     server: Option<ApiServer>,
@@ -41,13 +41,30 @@ struct Shared {
 #[derive(Default)]
 struct Inner {
     services: BTreeMap<At, Registered>,
-    backends: Vec<ServiceBackend>,
-    /// Whether a process of the operator runs.
+    /// What the server calls, as long as the run lasts: one for each port that was ever served.
+    doors: BTreeMap<At, ServiceBackend>,
+    /// Whether a process of the operator runs, and whether one has ever run.
     is_up: bool,
+    has_begun: bool,
     /// A fault: calls fail until then.
     away_until: Option<Instant>,
+    /// Whether the fault has refused a call; nothing without a fault, and after it was told.
+    refused: Option<bool>,
     /// Whether one was called since this was last asked.
     called: bool,
+    /// Those that were never called, although the server could have.
+    never_called: BTreeSet<At>,
+}
+
+impl Inner {
+    fn is_away(&self) -> bool {
+        self.away_until.is_some_and(|until| until > Instant::now())
+    }
+
+    /// What answers the calls to a port now.
+    fn answers(&self, at: &At) -> Option<&Registered> {
+        self.services.get(at).filter(|_| self.is_up && !self.is_away())
+    }
 }
 
 struct Registered {
@@ -56,7 +73,7 @@ struct Registered {
     of_process: bool,
 }
 
-impl Webhooks {
+impl WebhookServices {
     /// Those of a run on this server.
     pub(crate) fn new(server: Option<ApiServer>) -> Self {
         let (ended, inner) = (watch::Sender::new(0), Mutex::default());
@@ -67,7 +84,7 @@ impl Webhooks {
     /// `clientConfig`; 443 if they have none. The Service itself need not exist. An axum `Router` is such a service.
     ///
     /// Call it in the function that starts the operator: it is forgotten when the process ends. What is registered before that function
-    /// is called serves all processes. A second call for the same port replaces the first.
+    /// is called serves all processes, also those of another version ([`upgrade_from`](crate::Verify::upgrade_from)). A second call for the same port replaces the first.
     pub fn serve<S, B>(&self, namespace: &str, name: &str, port: u16, service: S)
     where
         S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + 'static,
@@ -80,15 +97,18 @@ impl Webhooks {
         let service = service.map_response(move |response| response.map(boxed)).map_err(Into::into);
         let at: At = (namespace.to_owned(), name.to_owned(), port);
         let mut inner = self.0.inner.lock();
+        if inner.has_begun && !inner.is_up {
+            // By a task that a process has left behind: in a cluster, it is gone.
+            return;
+        }
         let of_process = inner.is_up;
         let registered = Registered { service: service.boxed_clone(), of_process };
         let replaced = inner.services.insert(at.clone(), registered);
-        if replaced.is_none()
-            && let Some(server) = &self.0.server
-        {
+        if let Some(server) = self.0.server.as_ref().filter(|_| !inner.doors.contains_key(&at)) {
             let (shared, to) = (Arc::downgrade(&self.0), at.clone());
             let door = tower::service_fn(move |request| call(shared.clone(), to.clone(), request));
-            inner.backends.push(server.service_backend(namespace, name, port, door));
+            inner.never_called.insert(at.clone());
+            inner.doors.insert(at, server.service_backend(namespace, name, port, door));
         }
         drop(inner);
         drop(replaced);
@@ -96,7 +116,8 @@ impl Webhooks {
 
     /// A process of the operator starts.
     pub(crate) fn begin(&self) {
-        self.0.inner.lock().is_up = true;
+        let mut inner = self.0.inner.lock();
+        (inner.is_up, inner.has_begun) = (true, true);
     }
 
     /// It has ended, and calls that it has not answered break.
@@ -114,7 +135,29 @@ impl Webhooks {
 
     /// All calls fail for this long.
     pub(crate) fn fail_for(&self, time: Duration) {
-        self.0.inner.lock().away_until = Some(Instant::now() + time);
+        let mut inner = self.0.inner.lock();
+        (inner.away_until, inner.refused) = (Some(Instant::now() + time), Some(false));
+    }
+
+    /// Whether that has refused a call, if it was not asked before.
+    pub(crate) fn take_refused(&self) -> bool {
+        self.0.inner.lock().refused.take_if(|refused| *refused).is_some()
+    }
+
+    /// Those that were served and never called.
+    pub(crate) fn never_called(&self) -> BTreeSet<String> {
+        let inner = self.0.inner.lock();
+        inner
+            .never_called
+            .iter()
+            .map(|(namespace, name, port)| format!("{namespace}/{name}:{port}"))
+            .collect()
+    }
+
+    /// Whether calls to one of those that were ever served fail.
+    pub(crate) fn are_away(&self) -> bool {
+        let inner = self.0.inner.lock();
+        inner.doors.keys().any(|at| inner.answers(at).is_none())
     }
 
     /// Whether one was called since the last time.
@@ -123,7 +166,7 @@ impl Webhooks {
     }
 }
 
-impl fmt::Debug for Webhooks {
+impl fmt::Debug for WebhookServices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.inner.lock().services.keys()).finish()
     }
@@ -141,9 +184,9 @@ async fn call(
     let service = {
         let mut inner = shared.inner.lock();
         inner.called = true;
-        let is_away = inner.away_until.is_some_and(|until| until > Instant::now());
-        let registered = inner.services.get(&at).filter(|_| inner.is_up && !is_away);
-        registered.map(|registered| registered.service.clone()).ok_or_else(refused)?
+        inner.never_called.remove(&at);
+        inner.refused = inner.refused.map(|refused| refused || inner.is_away());
+        inner.answers(&at).map(|registered| registered.service.clone()).ok_or_else(refused)?
     };
     tokio::select! {
         biased;
@@ -153,29 +196,33 @@ async fn call(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::{Value, json};
     use tokio::time::sleep;
 
     use super::*;
     use crate::gate;
 
-    /// A server that asks a webhook about each ConfigMap, and its webhooks.
-    async fn world() -> (ApiServer, Webhooks) {
-        let server = ApiServer::new();
+    /// Asks a webhook about each ConfigMap that is created.
+    pub(crate) fn configuration() -> Value {
         let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
         let config = json!({"service": {"namespace": "shop", "name": "hooks", "path": "/maps"}});
         let hook = json!({"name": "maps.example.com", "clientConfig": config, "sideEffects": "None",
             "admissionReviewVersions": ["v1"], "rules": [rule]});
-        let configuration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": "hooks"}, "webhooks": [hook]});
-        server.load(configuration).unwrap();
-        let webhooks = Webhooks::new(Some(server.clone()));
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "hooks"}, "webhooks": [hook]})
+    }
+
+    /// A server with the configuration, and its webhooks.
+    async fn world() -> (ApiServer, WebhookServices) {
+        let server = ApiServer::new();
+        server.load(configuration()).unwrap();
+        let webhooks = WebhookServices::new(Some(server.clone()));
         (server, webhooks)
     }
 
     /// Allows all, after this time.
-    fn serve(webhooks: &Webhooks, time: Duration) {
+    pub(crate) fn serve(webhooks: &WebhookServices, time: Duration) {
         let answer = move |request: Request<Full<Bytes>>| async move {
             sleep(time).await;
             let body = request.into_body().collect().await?.to_bytes();
@@ -211,7 +258,12 @@ mod tests {
         webhooks.begin();
         assert_eq!(create(&server, "b").await.0, 201, "registered for all processes");
         webhooks.fail_for(Duration::from_secs(20));
+        assert!(!webhooks.take_refused());
         assert_eq!(create(&server, "c").await, refused());
+        assert!(webhooks.take_refused() && !webhooks.take_refused());
+        assert_eq!(create(&server, "c").await, refused());
+        assert!(!webhooks.take_refused(), "told before");
+        assert_eq!(webhooks.0.inner.lock().doors.len(), 1);
         sleep(Duration::from_secs(20)).await;
         assert_eq!(create(&server, "c").await.0, 201);
     }
@@ -227,6 +279,7 @@ mod tests {
         };
         let (answer, ()) = tokio::join!(create(&server, "a"), ending);
         assert_eq!(answer, (500, "connection reset".to_owned()), "in the middle of a call");
+        serve(&webhooks, Duration::ZERO); // By a task that it has left behind.
         webhooks.begin();
         assert_eq!(create(&server, "a").await, (500, "connection refused".to_owned()), "not registered yet");
         serve(&webhooks, Duration::ZERO);

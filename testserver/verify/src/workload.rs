@@ -12,11 +12,16 @@ use crate::{
     gate::{Session, call},
     kinds::{self, Kind, Kinds},
     state::ObjectName,
+    webhooks::WebhookServices,
 };
 
 /// How often and how long users try again.
 const AGAIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long the operator stays down while a closure of the test runs, and how long that may take.
+const CALL_ALONE: Duration = Duration::from_secs(60);
+const CALL: Duration = Duration::from_secs(24 * 3600);
 
 /// A step of the workload: what users do at once. Then the operator gets time until nothing changes any more.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +91,9 @@ impl Step {
         self.with(Act::Advance(time))
     }
 
-    /// Does anything else with the server: no fault concerns it.
+    /// Does anything else with the server: no fault concerns it. It waits until the webhooks of the operator are there, and an operator that
+    /// was to stay down starts again if it takes a simulated minute. After a day it ends in a finding: use [`advance`](Self::advance) to let
+    /// time pass.
     pub fn call<Fut>(self, act: impl Fn(ApiServer) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ()> + Send + 'static,
@@ -105,7 +112,7 @@ impl Step {
     }
 
     /// Does the step. An act that is refused is the workload's fault.
-    pub(crate) async fn perform(&self, session: &Session) -> Result<(), String> {
+    pub(crate) async fn perform(&self, session: &Session, webhooks: &WebhookServices) -> Result<(), String> {
         for act in &self.acts {
             match act {
                 Act::Apply(objects) => apply(session, objects.clone()).await?,
@@ -118,8 +125,8 @@ impl Step {
                     send(session, "DELETE", &uri, "application/json", None).await?;
                 }
                 Act::DeleteObjects(objects) => delete_objects(session, objects.clone()).await?,
-                Act::Advance(time) => sleep(*time).await,
-                Act::Call(act) => act(session.server.clone()).await,
+                Act::Advance(time) => session.pass(*time).await,
+                Act::Call(act) => call_closure(session, webhooks, act).await?,
             }
             session.check_invariants();
         }
@@ -159,6 +166,30 @@ async fn delete_objects(session: &Session, objects: Manifests) -> Result<(), Str
         send(session, "DELETE", &uri, "application/json", None).await?;
     }
     Ok(())
+}
+
+/// Calls a closure of the test, which knows nothing of faults and may wait for what the operator does.
+async fn call_closure(session: &Session, webhooks: &WebhookServices, act: &CallServer) -> Result<(), String> {
+    let until = Instant::now() + PATIENCE;
+    while webhooks.are_away() && Instant::now() < until {
+        start_again(session);
+        session.pass(AGAIN).await;
+    }
+    let mut called = act(session.server.clone());
+    for time in [CALL_ALONE, CALL] {
+        tokio::select! {
+            biased;
+            () = &mut called => return Ok(()),
+            () = session.pass(time) => start_again(session),
+        }
+    }
+    Err(format!("its call has not ended in {} simulated hours", CALL.as_secs() / 3600))
+}
+
+fn start_again(session: &Session) {
+    if session.held.send_replace(false) {
+        session.log("the operator starts again, as a call of the step waits for it");
+    }
 }
 
 /// The kind of an object that a user applies or deletes.

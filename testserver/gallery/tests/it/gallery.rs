@@ -130,6 +130,10 @@ gallery! {
     webhook_ignored("nobody else has the default of a webhook whose failure is ignored", Some(("webhook away", "end state")))
         => webhooks::verify(webhooks::defaults, "Ignore");
     right_webhook("correct: a defaulting webhook", None) => webhooks::verify(webhooks::defaults, "Fail");
+    refused_child("an error of the webhook of the child is swallowed", Some(("webhook away", "end state")))
+        => webhooks::of_children(operators::swallows);
+    right_refused_child("correct: the child has to pass a webhook", None)
+        => webhooks::of_children(operators::one_child);
 }
 
 #[test]

@@ -65,10 +65,32 @@ async fn reconcile(page: Arc<Page>, client: Client) -> Result {
     Ok(Action::await_change())
 }
 
-/// An operator with this webhook, called with this `failurePolicy`.
+/// An operator with this webhook for pages, called with this `failurePolicy`.
 pub(crate) fn verify(change: Change, failure_policy: &str) -> Verify {
-    let rule = json!({"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
-        "resources": ["pages"]});
+    with_webhook(("example.com", "pages"), change, failure_policy, reconcile)
+}
+
+/// An operator whose children have to pass a webhook of its own, and its pages not.
+pub(crate) fn of_children<F, Fut>(reconcile: F) -> Verify
+where
+    F: Fn(Arc<Page>, Client) -> Fut + Copy + Send + Sync + 'static,
+    Fut: Future<Output = Result> + Send + 'static,
+{
+    with_webhook(("", "configmaps"), |_| json!([]), "Fail", reconcile)
+}
+
+fn with_webhook<F, Fut>(
+    (group, resource): (&str, &str),
+    change: Change,
+    failure_policy: &str,
+    reconcile: F,
+) -> Verify
+where
+    F: Fn(Arc<Page>, Client) -> Fut + Copy + Send + Sync + 'static,
+    Fut: Future<Output = Result> + Send + 'static,
+{
+    let rule = json!({"apiGroups": [group], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"],
+        "resources": [resource]});
     let hook = json!({"name": "pages.example.com", "clientConfig": {"service": {"namespace": "default", "name": "pages"}},
         "failurePolicy": failure_policy, "sideEffects": "None", "admissionReviewVersions": ["v1"], "rules": [rule]});
     let configuration = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",

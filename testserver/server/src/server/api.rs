@@ -249,7 +249,8 @@ impl ApiServer {
     /// service and port: without sockets, TLS and the objects of the service, and with timeouts on tokio's clock, so that paused time moves
     /// them. Calls go to the network again when the result is dropped. A later backend of the same port takes the place of this one.
     ///
-    /// An [`io::Error`](std::io::Error) of the kind `ConnectionRefused` is told as such, a panic as a connection that breaks.
+    /// An [`io::Error`](std::io::Error) of the kind `ConnectionRefused` is told as such, a panic as a connection that breaks. Redirects are
+    /// not followed.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -271,7 +272,9 @@ impl ApiServer {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
         let at = ServicePort { namespace: namespace.to_owned(), name: name.to_owned(), port };
-        self.cluster.lock().backends.add(at, service)
+        // Without the lock of the cluster: what is replaced may use the server when it is dropped.
+        let backends = self.cluster.lock().backends.clone();
+        backends.add(at, service)
     }
 
     /// The kubelet, which serves `exec`, `attach`, `port-forward` and `logs`.

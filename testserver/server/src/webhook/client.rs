@@ -12,10 +12,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::{Target, WebhookCall, tls};
-use crate::backend::Backends;
+use crate::backend::{Backends, MAX_RESPONSE};
 
-/// The largest response: as large as a request may be.
-const MAX_RESPONSE: usize = 3 * 1024 * 1024;
 /// As many as Go's HTTP client follows.
 const MAX_REDIRECTS: usize = 10;
 /// Added to the timeout, so that a webhook that gives up at the timeout can still respond.
@@ -28,15 +26,14 @@ pub(crate) const UNREACHED: &str = "failed to call webhook: ";
 
 /// Sends a call and returns the review in the response. The error is the text after "failed calling webhook".
 pub(crate) async fn send(call: &WebhookCall, backends: &Backends) -> Result<Value, String> {
-    let in_process = call.address.service.as_ref().and_then(|(port, path)| {
-        let request = request(port.to_string(), path.clone(), Bytes::from(call.body.to_string())).ok()?;
-        Some((format!("https://{port}{path}"), backends.call(port, request)?))
-    });
+    let service = call.address.service.as_ref();
+    let in_process = service.and_then(|(port, path)| Some((port, path, backends.get(port)?)));
     let (url, result) = match in_process {
-        Some((url, answer)) => {
+        Some((port, path, backend)) => {
+            let request = request(port.to_string(), path.clone(), Bytes::from(call.body.to_string()))?;
             // On tokio's clock, as the webhook itself.
-            let answer = tokio::time::timeout(call.timeout, answer).await;
-            (url, answer.unwrap_or_else(|_| Err(TIMED_OUT.to_owned())))
+            let answer = tokio::time::timeout(call.timeout + GRACE, backend(request)).await;
+            (format!("https://{port}{path}"), answer.unwrap_or_else(|_| Err(TIMED_OUT.to_owned())))
         }
         None => {
             let target = call.address.target.clone()?;

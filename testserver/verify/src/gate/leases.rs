@@ -28,7 +28,7 @@ pub(crate) async fn take_leases(session: &Arc<Session>, begun_at: Timestamp) {
         session.log(format!("FAULT: another process takes {lease}"));
         tokio::spawn(hold(session.clone(), lease, begun_at, until));
     }
-    sleep(GRACE).await;
+    session.pass(GRACE).await;
     session.another_leads_until(until);
 }
 

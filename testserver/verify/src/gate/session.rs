@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
     sync::{Notify, watch},
-    time::Instant,
+    time::{Instant, sleep_until},
 };
 
 use crate::{
@@ -30,6 +30,9 @@ use crate::{
 
 /// An operator with more requests in a step, or in the still hour at the end, is in a loop.
 const MOST_REQUESTS: usize = 20_000;
+
+/// How often invariants are asked, if something has changed.
+pub(crate) const LOOK: Duration = Duration::from_secs(3);
 
 /// The shared state of a run.
 pub(crate) struct Session {
@@ -396,6 +399,13 @@ impl Session {
         State::read(&self.server, &resources)
     }
 
+    /// The same, and those of all other kinds that the cluster serves.
+    pub(crate) fn whole_state(&self) -> State {
+        let mut resources = self.kinds.resources();
+        resources.extend(self.inner.lock().trace.resources.iter().cloned());
+        State::read(&self.server, &resources)
+    }
+
     /// Whether all owners of an object are gone, so that the garbage collector takes it.
     pub(super) fn is_orphan(&self, object: &Value) -> bool {
         let owners = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
@@ -408,6 +418,18 @@ impl Session {
         !owners.is_empty() && !owners.iter().any(exists)
     }
 
+    /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
+    pub(crate) async fn pass(&self, time: Duration) {
+        self.pass_until(Instant::now() + time).await;
+    }
+
+    pub(crate) async fn pass_until(&self, until: Instant) {
+        while Instant::now() < until {
+            sleep_until(until.min(Instant::now() + LOOK)).await;
+            self.check_invariants();
+        }
+    }
+
     /// Judges the invariants of the user, if something has changed since the last time; each is told once.
     pub(crate) fn check_invariants(&self) {
         let version = self.server.resource_version();
@@ -415,9 +437,7 @@ impl Session {
         {
             return;
         }
-        let mut resources = self.kinds.resources();
-        resources.extend(self.inner.lock().trace.resources.iter().cloned());
-        let state = State::read(&self.server, &resources);
+        let state = self.whole_state();
         let is_judged = self.is_judged();
         for (at, invariant) in self.invariants.iter().enumerate() {
             let which = || format!("the invariant {:?}", invariant.name);

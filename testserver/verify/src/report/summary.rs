@@ -15,6 +15,8 @@ use crate::{
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
+    /// Why a part of the verification has ended early: a closure of the test has panicked, a process has left no report.
+    pub(crate) broken: Vec<String>,
     /// What is wrong without a fault.
     pub(crate) reference: Vec<Finding>,
     pub(crate) failures: Vec<Failure>,
@@ -59,9 +61,17 @@ pub(super) struct Group<'r> {
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// Whether nothing is wrong, and no part has ended early.
     pub fn is_ok(&self) -> bool {
-        self.reference.is_empty() && self.failures.is_empty() && self.forgotten_allows().is_empty()
+        self.broken.is_empty()
+            && self.reference.is_empty()
+            && self.failures.is_empty()
+            && self.forgotten_allows().is_empty()
+    }
+
+    /// Whether all plans were tried.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        self.broken.is_empty() && self.left_out + self.not_chosen == 0
     }
 
     /// The patterns that are an error, because nothing is found that they cover.
@@ -71,6 +81,10 @@ impl Report {
 
     /// Adds what another process has found, which had another part of the plans.
     pub(crate) fn merge(&mut self, other: Self) {
+        // What has panicked without a fault did so in each part.
+        let news = other.broken.into_iter().filter(|why| !self.broken.contains(why));
+        let news: Vec<_> = news.collect();
+        self.broken.extend(news);
         self.failures.extend(other.failures);
         self.tried += other.tried;
         self.unreached.extend(other.unreached);

@@ -12,6 +12,9 @@ const MOST_PLANS: usize = 5;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for why in &self.broken {
+            writeln!(f, "FAILED {why}\n")?;
+        }
         for finding in &self.reference {
             writeln!(f, "FOUND without any fault: {finding}\n")?;
         }
@@ -24,7 +27,11 @@ impl fmt::Display for Report {
         write_coverage(f, self)?;
         let seconds = self.time.as_secs_f64();
         let causes = self.groups().len() + self.reference.len();
-        let result = if self.is_ok() { "nothing found".to_owned() } else { format!("{causes} causes found") };
+        let result = match self.broken.len() {
+            0 if self.is_ok() => "nothing found".to_owned(),
+            0 => format!("{causes} causes found"),
+            parts => format!("{causes} causes found, and {parts} parts of the verification failed"),
+        };
         write!(f, "{} plans tried in {seconds:.1} s: {result}", self.tried)
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use super::{
     cluster,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Oracle},
-    gate::Session,
+    gate::{LOOK, Session},
     kinds::Kinds,
     operator::{Versions, World, supervise},
     oracle,
@@ -29,8 +29,6 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 /// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
 /// after the third, and their number in its status after the fifth.
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
-/// How often invariants are asked, if something has changed.
-const LOOK: Duration = Duration::from_secs(3);
 /// How often the state is looked at.
 const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
@@ -40,14 +38,14 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 const MOST_WRITES: usize = 1000;
 
-/// One run, on a thread of its own runtime with paused time.
+/// One run, on a thread of its own runtime with paused time. The error is a panic of the test: what it would have judged is not known.
 pub(crate) fn run(
     scenario: &Scenario,
     plan: &Plan,
     seed: u32,
     known: &Known,
     reference: Option<&Reference>,
-) -> Outcome {
+) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let runtime = runtime.expect("a runtime needs an event queue of the operating system");
     panics::collect();
@@ -60,17 +58,21 @@ pub(crate) fn run(
     runtime.shutdown_background();
     // Each once: an operator that always panics is started again every second.
     let panics: BTreeSet<String> = panics::take().iter().map(|panic| outcome.hidden.text(panic)).collect();
-    if let Some(failure) = failure.text() {
-        // No finding: what it would have judged is not known.
-        panic!("in the run with the plan `{plan}`, {}", outcome.hidden.text(&failure));
+    // What the operator has left with its panic, such as a poisoned lock, is its own fault.
+    let is_error = outcome.is_old || panics.is_empty() || !failure.follows_panic();
+    let failure = failure.text().map(|failure| outcome.hidden.text(&failure));
+    if let Some(failure) = failure.as_ref().filter(|_| is_error) {
+        return Err(format!("in the run with the plan `{plan}`, {failure}"));
     }
-    outcome.findings.extend(panics.into_iter().map(|panic| Finding::new(Oracle::Panic, panic)));
+    let then = failure.map(|failure| format!("; then {failure}")).unwrap_or_default();
+    let told = |panic| Finding::new(Oracle::Panic, format!("{panic}{then}"));
+    outcome.findings.extend(panics.into_iter().map(told));
     if outcome.is_old {
-        // The plan never came to the version that is tried.
-        outcome.findings.clear();
+        // The plan never came to the version that is tried. That the workload failed is why.
+        outcome.findings.retain(|finding| finding.oracle() == Oracle::Workload);
     }
     outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
-    outcome
+    Ok(outcome)
 }
 
 /// How the steps have ended.
@@ -167,7 +169,9 @@ impl<'r> Run<'r> {
             if let Some((name, step)) = at.checked_sub(1).and_then(|at| self.scenario.steps.get(at)) {
                 self.session.log_comparable(format!("--- step {at}: {name}"));
                 let which = || format!("the step {name:?}");
-                let performed = self.session.failure.catch_future(which, step.perform(&self.session)).await;
+                let webhooks = self.world.webhooks();
+                let performing = step.perform(&self.session, &webhooks);
+                let performed = self.session.failure.catch_future(which, performing).await;
                 if let Some(Err(error)) = performed {
                     let what = format!("step {at}, {name}: {error}");
                     self.outcome.findings.push(Finding::new(Oracle::Workload, what));
@@ -181,9 +185,7 @@ impl<'r> Run<'r> {
                 return End::Wrong;
             }
             self.versions.push(self.session.server.resource_version());
-            if self.world.webhooks().take_called() {
-                self.session.trace(|trace| trace.webhooks_in.insert(at));
-            }
+            self.note_webhooks(at);
             if let Some(fault) = self.plan.after_step(at)
                 && !self.inject(fault, at).await
             {
@@ -236,21 +238,13 @@ impl<'r> Run<'r> {
             .iter()
             .any(|injection| matches!(injection, Injection::Event(EventFault::LagDwell, _)));
         if let Some(until) = self.session.lag_until().filter(|_| dwells) {
-            self.pass_until(until + QUIET).await;
+            self.session.pass_until(until + QUIET).await;
         }
         true
     }
 
-    /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
     pub(super) async fn pass(&self, time: Duration) {
-        self.pass_until(Instant::now() + time).await;
-    }
-
-    async fn pass_until(&self, until: Instant) {
-        while Instant::now() < until {
-            sleep_until(until.min(Instant::now() + LOOK)).await;
-            self.session.check_invariants();
-        }
+        self.session.pass(time).await;
     }
 
     /// Waits until the state is the one of the reference.
@@ -296,7 +290,9 @@ impl<'r> Run<'r> {
 
     fn differences(&self, at: usize, reference: &Reference, reached: &Reached) -> Vec<Difference> {
         let mut differences = self.all_differences(at, reference, &reached.normal, &reached.external);
-        if let Some(upgrade) = self.session.trace(|trace| trace.upgrade.clone()).filter(|was| was.all_gone) {
+        if let Some(upgrade) =
+            self.session.trace(|trace| trace.upgrade.as_ref().filter(|was| was.all_gone).cloned())
+        {
             // The new version cannot know what the old one has left when nothing was wanted any more.
             let left = normalize(&upgrade.state, &self.known.names);
             let left = self.all_differences(upgrade.step, reference, &left, &upgrade.external);
@@ -355,16 +351,29 @@ impl<'r> Run<'r> {
     /// Nothing may happen any more.
     async fn stay_still(&mut self) {
         if let Some(until) = self.session.lag_until() {
-            self.pass_until(until + QUIET).await;
+            self.session.pass_until(until + QUIET).await;
         }
         if self.plan.is_slow() {
             self.pass(SLOW).await;
         }
-        // An hour of its own for the requests, too.
-        self.session.set_step(self.scenario.steps.len());
-        let before = self.effective();
-        let for_an_hour = self.reference.is_none() && self.known.stays_still_for_an_hour;
-        self.pass(if for_an_hour { HOUR } else { STILL }).await;
+        // The old version has places where it has them in the runs with an upgrade.
+        let is_reference = self.reference.is_none() && !self.plan.upgrades();
+        let for_an_hour = is_reference && self.known.stays_still_for_an_hour;
+        let last = self.scenario.steps.len();
+        let before = loop {
+            // An hour of its own for the requests, too.
+            self.session.set_step(last);
+            let (before, is_judged) = (self.effective(), self.session.is_judged());
+            self.pass(if for_an_hour { HOUR } else { STILL }).await;
+            if self.session.is_judged() == is_judged {
+                break before;
+            }
+            // An upgrade: the new version begins to be judged, and has its own still time.
+            self.outcome.steps.pop();
+            if !self.settle(last).await || !self.reach(last).await {
+                return;
+            }
+        };
         let writes = self.writes_since(before);
         if !writes.is_empty() {
             let what = format!(
@@ -378,6 +387,13 @@ impl<'r> Run<'r> {
 
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
+        self.note_webhooks(self.versions.len());
+        if self.session.failure.has_come() {
+            // Its text may have values that no look has seen.
+            self.hidden.learn(&self.session.whole_state());
+        }
+        let never = self.world.webhooks().never_called();
+        self.session.trace(|trace| trace.webhooks_never_called = never);
         self.outcome.is_old = !self.session.is_judged();
         self.judge_trace();
         self.hide();
@@ -408,7 +424,7 @@ impl<'r> Run<'r> {
             oracle::Expected::of(reference, self.evicted.as_deref(), self.plan.late_object().as_deref());
         if let Some(upgrade) = &trace.upgrade {
             let until = reference.trace.effective().filter(|write| write.step <= upgrade.step);
-            let old = oracle::counts(trace.effective_of_old(), names);
+            let old = oracle::left_by_old(trace, &upgrade.state, names);
             expected.after_upgrade(&oracle::counts(until, names), &old, &counts);
         }
         let findings = oracle::more_often(&counts, &expected.counts, self.plan.may_miss_a_step());

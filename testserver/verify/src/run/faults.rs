@@ -53,7 +53,6 @@ impl Run<'_> {
                 return true;
             }
             StepFault::WebhookAway => {
-                session.fire();
                 session.log(format!("FAULT: calls of webhooks fail for {} s", WEBHOOK_AWAY.as_secs()));
                 self.world.webhooks().fail_for(WEBHOOK_AWAY);
                 // The next step comes meanwhile.
@@ -69,6 +68,17 @@ impl Run<'_> {
         }
         self.outcome.steps.pop();
         self.reach(at).await
+    }
+
+    /// Notes calls of webhooks: that a step makes some, and the first that a fault has refused.
+    pub(super) fn note_webhooks(&self, at: usize) {
+        let webhooks = self.world.webhooks();
+        if webhooks.take_called() {
+            self.session.trace(|trace| trace.webhooks_in.insert(at));
+        }
+        if webhooks.take_refused() {
+            self.session.fire();
+        }
     }
 
     /// Deletes the first pod that someone makes again, as an eviction does.

@@ -37,7 +37,7 @@ fn verify() -> Verify {
     // ANCHOR_END: allow
 }
 
-/// The whole program, but for its servers: no one calls them in simulated time.
+/// The whole program, but for its servers. Webhooks are called in the process, if `World::webhooks` serves them.
 async fn operator(client: Client) -> Result<(), ManagerError> {
     let addresses = Addresses::at(Ipv4Addr::LOCALHOST);
     let manager = manager(client, addresses).without_servers();

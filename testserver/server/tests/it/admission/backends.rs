@@ -91,6 +91,17 @@ async fn a_backend_that_fails_is_told_as_one_in_the_network() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_backend_may_respond_at_its_timeout() {
+    let client = with_webhook("Fail").await;
+    let _slow = backend(&client, async |_, _| {
+        let gives_up = tokio::spawn(sleep(Duration::from_secs(3)));
+        gives_up.await.map_err(io::Error::other)?;
+        Ok(json!({"allowed": true}))
+    });
+    client.post(CONFIG_MAPS, config_map("a")).await.ok();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failure_that_is_ignored_lets_the_write_pass() {
     let client = with_webhook("Ignore").await;
     let _away = backend(&client, async |_, _| Err(io::ErrorKind::ConnectionRefused.into()));
