@@ -43,8 +43,8 @@ pub(crate) fn take() -> Vec<String> {
     PANICS.take().unwrap_or_default()
 }
 
-/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding, but if the operator panicked before
-/// it. Clones share it.
+/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding, but if the operator panicked
+/// before it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestFailure(Arc<Mutex<Option<Failed>>>);
 
