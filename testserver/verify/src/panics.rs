@@ -127,7 +127,9 @@ mod tests {
         collect();
         assert!(catch_unwind(|| panic!("of the operator")).is_err());
         let failure = TestFailure::default();
-        let of_thread = std::thread::spawn(|| resume_unwind(Box::new("of the test"))).join().unwrap_err();
+        let thread: std::thread::JoinHandle<()> =
+            std::thread::spawn(|| resume_unwind(Box::new("of the test")));
+        let of_thread = thread.join().unwrap_err();
         assert_eq!(failure.catch(|| "the step".to_owned(), || resume_unwind(of_thread)), None::<()>);
         assert_eq!(failure.text().unwrap(), "the step of the test panicked: of the test");
         assert!(failure.follows_panic());
