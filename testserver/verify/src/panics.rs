@@ -43,8 +43,8 @@ pub(crate) fn take() -> Vec<String> {
     PANICS.take().unwrap_or_default()
 }
 
-/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding, but if the operator panicked before
-/// it. Clones share it.
+/// The first panic of a closure of the test, such as an invariant: an error of the test, and no finding, but if the operator panicked
+/// before it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestFailure(Arc<Mutex<Option<Failed>>>);
 
@@ -127,7 +127,9 @@ mod tests {
         collect();
         assert!(catch_unwind(|| panic!("of the operator")).is_err());
         let failure = TestFailure::default();
-        let of_thread = std::thread::spawn(|| resume_unwind(Box::new("of the test"))).join().unwrap_err();
+        let thread: std::thread::JoinHandle<()> =
+            std::thread::spawn(|| resume_unwind(Box::new("of the test")));
+        let of_thread = thread.join().unwrap_err();
         assert_eq!(failure.catch(|| "the step".to_owned(), || resume_unwind(of_thread)), None::<()>);
         assert_eq!(failure.text().unwrap(), "the step of the test panicked: of the test");
         assert!(failure.follows_panic());

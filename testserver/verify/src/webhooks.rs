@@ -84,7 +84,8 @@ impl WebhookServices {
     /// `clientConfig`; 443 if they have none. The Service itself need not exist. An axum `Router` is such a service.
     ///
     /// Call it in the function that starts the operator: it is forgotten when the process ends. What is registered before that function
-    /// is called serves all processes, also those of another version ([`upgrade_from`](crate::Verify::upgrade_from)). A second call for the same port replaces the first.
+    /// is called serves all processes, also those of another version ([`upgrade_from`](crate::Verify::upgrade_from)). A second call for
+    /// the same port replaces the first.
     pub fn serve<S, B>(&self, namespace: &str, name: &str, port: u16, service: S)
     where
         S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + 'static,
