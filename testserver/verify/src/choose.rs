@@ -25,6 +25,10 @@ pub(crate) struct Choice {
     pub(crate) repeated: usize,
     /// Writes that changed nothing.
     pub(crate) without_effect: usize,
+    /// Fields of which no other value can be derived.
+    pub(crate) not_derived: usize,
+    /// Extreme values that the limits of the schemas exclude.
+    pub(crate) not_allowed: usize,
 }
 
 impl Choice {
@@ -85,6 +89,12 @@ pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice
     ordered(choice, families)
 }
 
+/// Adds plans for what users do.
+pub(crate) fn add_edits(edits: Vec<Plan>, families: &Families, choice: Choice) -> Choice {
+    let plans = choice.plans.into_iter().chain(edits).collect();
+    ordered(Choice { plans, ..choice }, families)
+}
+
 /// Plans with a second fault, at the requests that a run made because of the first: those of an operation that comes more often in a step
 /// than in the reference, and the writes that follow a crash in its step. At others, the second would show what it shows alone.
 pub(crate) fn deepen(
@@ -94,8 +104,8 @@ pub(crate) fn deepen(
     steps: usize,
     families: &Families,
 ) -> Choice {
-    if first.upgrades() {
-        // It writes more often because there are two versions.
+    if first.upgrades() || first.edit().is_some() {
+        // It writes more often because there are two versions, or two values.
         return Choice::default();
     }
     let mut written = more_often(writes_of(run), writes_of(reference));

@@ -45,6 +45,8 @@ pub(crate) struct Session {
     begins_with_old: bool,
     /// Processes that start from now on are of the new version.
     upgraded: AtomicBool,
+    /// Whether the invariants of the user count.
+    judges: AtomicBool,
     pub(super) invariants: Arc<[Invariant]>,
     pub(crate) failure: TestFailure,
     inner: Mutex<Inner>,
@@ -131,6 +133,7 @@ impl Session {
             held: watch::Sender::new(false),
             begins_with_old: plan.upgrades(),
             upgraded: AtomicBool::new(false),
+            judges: AtomicBool::new(true),
             invariants,
             failure,
             inner: Mutex::new(inner),
@@ -405,8 +408,21 @@ impl Session {
         !owners.is_empty() && !owners.iter().any(exists)
     }
 
+    /// The definitions of custom resources.
+    pub(crate) fn definitions(&self) -> Vec<Value> {
+        self.server.objects("apiextensions.k8s.io", "customresourcedefinitions").unwrap_or_default()
+    }
+
+    /// Whether invariants count from now on.
+    pub(crate) fn judge_invariants(&self, judges: bool) {
+        self.judges.store(judges, Ordering::Relaxed);
+    }
+
     /// Judges the invariants of the user, if something has changed since the last time; each is told once.
     pub(crate) fn check_invariants(&self) {
+        if !self.judges.load(Ordering::Relaxed) {
+            return;
+        }
         let version = self.server.resource_version();
         if self.invariants.is_empty() || std::mem::replace(&mut self.inner.lock().judged, version) == version
         {
