@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    edits::Edits,
     family::{Families, Family},
     plan::{
         EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault, RunFault, StepFault, Verb,
@@ -90,9 +91,11 @@ pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice
 }
 
 /// Adds plans for what users do.
-pub(crate) fn add_edits(edits: Vec<Plan>, families: &Families, choice: Choice) -> Choice {
-    let plans = choice.plans.into_iter().chain(edits).collect();
-    ordered(Choice { plans, ..choice }, families)
+pub(crate) fn add_edits(edits: Edits, families: &Families, mut choice: Choice) -> Choice {
+    choice.plans.extend(edits.plans);
+    choice.not_derived = if families.contains(Family::Change) { edits.not_derived } else { 0 };
+    choice.not_allowed = if families.contains(Family::Extreme) { edits.not_allowed } else { 0 };
+    ordered(choice, families)
 }
 
 /// Plans with a second fault, at the requests that a run made because of the first: those of an operation that comes more often in a step

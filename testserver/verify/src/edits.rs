@@ -52,7 +52,7 @@ pub(crate) fn edits(
     let mut edits = Edits::default();
     let made: BTreeSet<&ObjectName> =
         reference.trace.writes.iter().filter(|write| write.created).map(|write| &write.object).collect();
-    let mut seen = BTreeSet::new();
+    let (mut edited, mut overwritten) = (BTreeSet::new(), BTreeSet::new());
     let mut wiped = BTreeSet::new();
     for (step, reached) in reference.steps.iter().enumerate() {
         for (name, object) in &reached.state.0 {
@@ -61,13 +61,13 @@ pub(crate) fn edits(
             }
             let of = Object { name, object, step, known };
             if made.contains(name) {
-                if seen.insert(&name.resource) {
+                if overwritten.insert(&name.resource) {
                     edits.plans.extend(of.overwritten(&reference.masks));
                 }
                 continue;
             }
             let Some(version) = version(definitions, object) else { continue };
-            if seen.insert(&name.resource) {
+            if edited.insert(&name.resource) {
                 let found = field_edits(&version["schema"]["openAPIV3Schema"], object);
                 edits.add_fields(&of, found, has_workloads);
             }
@@ -172,4 +172,124 @@ pub(crate) fn overwriting(resource: &str, path: &FieldPath, object: &Value) -> O
         _ => return None,
     };
     other(&json!({ "type": of_type }), Some(present))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        outcome::Reached,
+        plan::{Operation, Place, Verb},
+        state::{Names, State, normalize},
+        trace::Write,
+    };
+
+    fn definition() -> Value {
+        let spec = json!({"type": "object", "properties": {"size": {"type": "integer", "minimum": 0}}});
+        json!({"spec": {"group": "example.com", "names": {"kind": "Page"}, "versions": [{
+            "name": "v1", "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": {"properties": {"spec": spec}}},
+        }]}})
+    }
+
+    fn page(name: &str, status: Value) -> (ObjectName, Value) {
+        let page = json!({"apiVersion": "example.com/v1", "kind": "Page", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"size": 1}, "status": status});
+        (ObjectName::of("pages.example.com", &page), page)
+    }
+
+    /// A map that the operator has applied.
+    fn child(name: &str) -> (ObjectName, Value) {
+        let fields =
+            json!([{"operation": "Apply", "manager": "pages", "fieldsV1": {"f:data": {"f:text": {}}}}]);
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b", "text": "one", "x": "random"},
+            "metadata": {"name": name, "namespace": "default", "managedFields": fields}});
+        (ObjectName::of("configmaps", &map), map)
+    }
+
+    fn reference(steps: Vec<Vec<(ObjectName, Value)>>) -> Reference {
+        let reached = |objects: Vec<(ObjectName, Value)>| {
+            let state = State(objects.into_iter().collect());
+            Reached { normal: normalize(&state, &Names::default()), state, external: Value::Null }
+        };
+        let mut reference =
+            Reference { steps: steps.into_iter().map(reached).collect(), ..Reference::default() };
+        for (object, answer) in [child("a"), child("b")] {
+            let operation =
+                Operation { verb: Verb::Apply, resource: object.resource.clone(), name: object.name.clone() };
+            reference.trace.writes.push(Write {
+                place: Place { operation, nth: 1 },
+                object,
+                effective: true,
+                guarded: false,
+                created: true,
+                orphan: false,
+                step: 1,
+                answer: Arc::new(answer),
+            });
+        }
+        reference
+    }
+
+    fn plans(reference: &Reference, has_workloads: bool) -> Vec<String> {
+        let edits = edits(reference, &[definition()], &Known::default(), has_workloads);
+        assert_eq!((edits.not_derived, edits.not_allowed), (0, 1), "a size below 0");
+        edits.plans.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_first_object_of_each_kind_is_edited_where_it_first_is() {
+        let ready = json!({"ready": true});
+        let user =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "0"}, "data": {"a": "b"}});
+        let user = (ObjectName::of("configmaps", &user), user);
+        let steps = vec![
+            vec![user.clone()],
+            vec![user.clone(), page("b", Value::Null)],
+            vec![user, page("a", ready.clone()), page("b", ready), child("b"), child("a")],
+        ];
+        let mut reference = reference(steps);
+        let expected = [
+            "edit spec.size of pages.example.com b after step 1",
+            "remove spec.size of pages.example.com b after step 1",
+            "zero spec.size of pages.example.com b after step 1",
+            "largest spec.size of pages.example.com b after step 1",
+            "another label of pages.example.com b after step 1",
+            "overwrite data.text of configmaps a after step 2",
+            "wipe status of pages.example.com a after step 2",
+        ];
+        assert_eq!(plans(&reference, false), expected);
+        let without_largest = plans(&reference, true);
+        assert_eq!(without_largest.len(), expected.len() - 1);
+        assert!(!without_largest.contains(&expected[3].to_owned()), "as many pods");
+        reference.masks.insert("configmaps a.data.text".to_owned());
+        assert!(
+            plans(&reference, true).contains(&"overwrite data.a of configmaps a after step 2".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_a_program_has_applied_is_its_own() {
+        let (_, mut map) = child("a");
+        let path = |text: &str| FieldPath::parse(text).unwrap();
+        assert!(is_applied(&map, &path("data.text")) && !is_applied(&map, &path("data.a")));
+        assert!(!is_applied(&map, &path("data[0]")));
+        map["metadata"]["managedFields"][0]["operation"] = "Update".into();
+        assert!(!is_applied(&map, &path("data.text")), "another writer may have another value");
+    }
+
+    #[test]
+    fn values_of_children_follow_from_their_types() {
+        let of = |resource: &str, path: &str, object: Value| {
+            overwriting(resource, &FieldPath::parse(path).unwrap(), &object)
+        };
+        assert_eq!(of("pods", "spec.on", json!({"spec": {"on": true}})), Some(json!(false)));
+        assert_eq!(of("pods", "spec.size", json!({"spec": {"size": 1}})), Some(json!(2)));
+        assert_eq!(of("configmaps", "data.a", json!({"data": {"a": "one"}})), Some(json!("ona")));
+        assert_eq!(of("secrets", "data.a", json!({"data": {"a": "b25l"}})), Some(json!("dmVyaWZ5")));
+        assert_eq!(of("secrets", "type", json!({"type": "Opaque"})), Some(json!("Opaqua")));
+        assert_eq!(of("pods", "spec.gone", json!({"spec": {}})), None);
+    }
 }

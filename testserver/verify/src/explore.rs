@@ -31,8 +31,7 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
         choice.plans.retain(|plan| !plan.has(RunFault::SlowWorkloads));
     }
     let edits = edits(&learned.reference, &learned.definitions, &learned.known, has_workloads);
-    (choice.not_derived, choice.not_allowed) = (edits.not_derived, edits.not_allowed);
-    choice = add_edits(edits.plans, families, choice);
+    choice = add_edits(edits, families, choice);
     let upgrades = scenario.old_operator.is_some() && families.contains(Family::Upgrade);
     if upgrades && learned.complete && options.plan.is_none() {
         let old = run(scenario, &Plan::old_version(), 1, &learned.known, None);

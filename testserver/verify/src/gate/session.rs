@@ -413,9 +413,9 @@ impl Session {
         self.server.objects("apiextensions.k8s.io", "customresourcedefinitions").unwrap_or_default()
     }
 
-    /// Whether invariants count from now on.
-    pub(crate) fn judge_invariants(&self, judges: bool) {
-        self.judges.store(judges, Ordering::Relaxed);
+    /// From now on invariants do not count.
+    pub(crate) fn ignore_invariants(&self) {
+        self.judges.store(false, Ordering::Relaxed);
     }
 
     /// Judges the invariants of the user, if something has changed since the last time; each is told once.

@@ -12,6 +12,7 @@ use crate::{
     fields::merge_patch,
     finding::{Finding, Oracle},
     gate::call,
+    kinds::Kinds,
     oracle,
     outcome::{Edited, Reached, Reference},
     plan::{Edit, EditFault},
@@ -34,7 +35,7 @@ struct User {
 impl Run<'_> {
     /// The edit, and the way back.
     pub(super) async fn edit(&mut self, edit: &Edit, at: usize) -> End {
-        let Some(user) = self.user(edit) else { return End::Edited };
+        let Some(user) = self.user(edit).await else { return End::Edited };
         let Some(reference) = self.reference else { return End::Edited };
         let Some(expected) = reference.steps.get(at) else { return End::Edited };
         let expected = self.plain(expected.state.clone(), expected.external.clone());
@@ -42,9 +43,10 @@ impl Run<'_> {
         // The requests that it causes are counted by themselves.
         self.session.set_step(at);
         self.session.log(format!("FAULT: {edit}"));
-        // What they say of the values of users is not for others.
-        let is_judged = !matches!(edit.fault.family(), Family::Extreme | Family::ChildEdited);
-        self.session.judge_invariants(is_judged);
+        if matches!(edit.fault.family(), Family::Extreme | Family::ChildEdited) {
+            // They are about values of the workload.
+            self.session.ignore_invariants();
+        }
         if edit.fault == EditFault::WipeStatus {
             self.session.crash();
         }
@@ -61,7 +63,6 @@ impl Run<'_> {
             return End::Edited;
         }
         if self.settle(at).await {
-            self.session.judge_invariants(true);
             self.reach_again(reference, &expected, &user, at).await;
         }
         End::Edited
@@ -165,7 +166,7 @@ impl Run<'_> {
     }
 
     /// What the edit is about. `None` if it has no place in this run.
-    fn user(&self, edit: &Edit) -> Option<User> {
+    async fn user(&self, edit: &Edit) -> Option<User> {
         let state = self.session.state();
         let is_meant = |name: &&ObjectName| {
             let template = self.known.names.template(&name.resource, &name.name);
@@ -201,7 +202,9 @@ impl Run<'_> {
                 found.path.set(&mut after, found.value).then_some(())?;
             }
         }
-        let path = self.session.kinds.of(&before)?.path(&name.namespace, &name.name);
+        // The operator may have installed the definition.
+        let installed = Kinds::discover(&self.session.server).await;
+        let path = installed.of(&before)?.path(&name.namespace, &name.name);
         Some(User { name, path, before, after })
     }
 
