@@ -202,7 +202,7 @@ impl<'r> Run<'r> {
     }
 
     /// Waits until the operator has nothing to do.
-    async fn settle(&mut self, at: usize) -> bool {
+    pub(super) async fn settle(&mut self, at: usize) -> bool {
         let (mut begun, mut before) = (Instant::now(), self.effective());
         let mut is_judged = self.session.is_judged();
         loop {
@@ -302,7 +302,8 @@ impl<'r> Run<'r> {
     fn differences(&self, at: usize, reference: &Reference, reached: &Reached) -> Vec<Difference> {
         let differences = |at: usize, normal: &Normal, external: &Value| {
             let expected = reference.steps.get(at);
-            expected.map_or_else(Vec::new, |expected| self.all_differences(expected, reference, normal, external))
+            expected
+                .map_or_else(Vec::new, |expected| self.all_differences(expected, reference, normal, external))
         };
         let mut differing = differences(at, &reached.normal, &reached.external);
         if let Some(upgrade) = self.session.trace(|trace| trace.upgrade.clone()).filter(|was| was.all_gone) {
@@ -443,7 +444,7 @@ impl<'r> Run<'r> {
         self.session.trace(written)
     }
 
-    fn last_write(&self) -> String {
+    pub(super) fn last_write(&self) -> String {
         let last =
             |trace: &mut Trace| trace.effective().next_back().map(|write| write.place.operation.to_string());
         self.session.trace(last).unwrap_or_default()

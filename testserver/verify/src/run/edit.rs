@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use super::{End, MOST_WRITES, PATIENCE, POLL, QUIET, Run};
+use super::{
+    course::{End, LOOK, MOST_WRITES, PATIENCE, POLL, Run},
+    times::QUIET,
+};
 use crate::{
     edits::{USER, is_applied, of_fields, overwriting},
     family::Family,
@@ -107,9 +110,8 @@ impl Run<'_> {
         let begun = Instant::now();
         let before = self.effective();
         while begun.elapsed() < QUIET || self.session.quiet_for() < QUIET && begun.elapsed() < EDITED {
-            sleep(Duration::from_secs(3)).await;
-            self.session.check_invariants();
-            if self.session.is_in_loop() {
+            self.pass(LOOK).await;
+            if self.session.failure.has_come() || self.session.is_in_loop() {
                 return false;
             }
             let writes = self.effective() - before;
@@ -129,7 +131,7 @@ impl Run<'_> {
         let begun = Instant::now();
         loop {
             let reached = self.now();
-            let mut differences = self.differences(expected, reference, &reached);
+            let mut differences = self.differences_from(expected, reference, &reached);
             let now = self.object(&user.name).unwrap_or_default();
             differences.retain(|difference| !is_generation(difference, &user.before, &now));
             if differences.is_empty() {
@@ -139,7 +141,7 @@ impl Run<'_> {
                 self.outcome.findings.extend(oracle::of_differences(at, &differences));
                 return;
             }
-            sleep(POLL).await;
+            self.pass(POLL).await;
         }
     }
 
@@ -151,7 +153,18 @@ impl Run<'_> {
             Difference::Value { at, .. } => at.starts_with(&spec),
             _ => false,
         };
-        self.differences(expected, reference, &reached).iter().all(is_own)
+        self.differences_from(expected, reference, &reached).iter().all(is_own)
+    }
+
+    fn differences_from(
+        &self,
+        expected: &Reached,
+        reference: &Reference,
+        reached: &Reached,
+    ) -> Vec<Difference> {
+        let mut differences = self.all_differences(expected, reference, &reached.normal, &reached.external);
+        differences.retain(|difference| !self.scenario.allows.allow(&difference.to_string()));
+        differences
     }
 
     fn now(&mut self) -> Reached {

@@ -1,9 +1,8 @@
 //! States of the cluster that can be compared.
 //!
 //! `object` names objects, `names` knows which names are random, `snapshot` reads the objects from the server and answers questions of the
-//! user about them, `times` finds times in texts, `normal` removes what differs between two runs that are the same, `history` what a change leaves that was taken back, `difference`
-//! compares,
-//! `hide` keeps secrets out.
+//! user about them, `times` finds times in texts, `normal` removes what differs between two runs that are the same, `history` what is left
+//! of a change that was taken back, `difference` compares, `hide` keeps secrets out.
 
 mod difference;
 mod hide;
