@@ -115,8 +115,8 @@ gallery! {
     right_status("correct: the status says what was done", None) => reconciler!(statuses::reports);
     right_password("correct: a password is created once", None) => reconciler!(errors::makes_a_password_once);
     right_bucket("correct: a bucket with a finalizer", None) => external!(cleanup::bucket);
-    right_clean_up("correct, but for requests that arrive late: a child without an owner, with a finalizer", None)
-        => reconciler!(cleanup::deletes_child).families(Family::all() - Family::Late);
+    right_clean_up("correct, but for late requests and edits of what it does not watch: a child without an owner, with a finalizer", None)
+        => reconciler!(cleanup::deletes_child).families(Family::all() - Family::Late - Family::ChildEdited);
     right_pods("correct: pods of its own", None) => workloads::verify_pods();
     right_deployment("correct: a Deployment", None) => workloads::verify_deployments();
     merge_without_null("a merge patch without null: what users take away stays", Some(("edit spec.note", "end state")))

@@ -15,7 +15,8 @@ pub(crate) fn other(schema: &Value, present: Option<&Value>) -> Option<Value> {
     if let Some(values) = schema["enum"].as_array() {
         // The next one, and after the last the first.
         let at = values.iter().position(|value| value == present).map_or(0, |at| at + 1);
-        return values.iter().cycle().skip(at).take(values.len()).find(|value| *value != present).cloned();
+        let mut others = values.iter().cycle().skip(at).take(values.len());
+        return others.find(|value| !value.is_null() && *value != present).cloned();
     }
     let candidates = match (Type::of(schema), present) {
         (Type::Boolean, Value::Bool(is)) => vec![json!(!is)],
@@ -165,6 +166,7 @@ mod tests {
             (text.clone(), json!("10.0.0.1"), json!("10.0.0.2")),
             (text.clone(), json!(""), json!("verify")),
             (json!({"type": "string", "enum": ["a", "b"]}), json!("b"), json!("a")),
+            (json!({"type": "string", "enum": ["a", null, "b"]}), json!("a"), json!("b")),
             (json!({"type": "boolean"}), json!(true), json!(false)),
             (json!({"type": "integer"}), json!(1), json!(2)),
             (json!({"type": "integer", "maximum": 3}), json!(3), json!(2)),
