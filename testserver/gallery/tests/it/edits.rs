@@ -137,6 +137,7 @@ async fn never_comes_to_the_end(site: Arc<Site>, client: Client) -> Result {
         let name = format!("{}-{}", site.name_any(), names.len());
         apply(&client, &site, &name, json!({"from": at.to_string()})).await?;
         names.push(name);
+        tokio::time::sleep(Duration::from_millis(10)).await;
         at += site.spec.size as usize;
     }
     for old in maps(&client).list(&ListParams::default()).await? {
