@@ -37,16 +37,6 @@ impl Type {
     }
 }
 
-/// The values of an enum, also of one in a branch, as that of an optional field.
-pub(super) fn listed(schema: &Value) -> Option<Vec<Value>> {
-    if let Some(values) = schema["enum"].as_array() {
-        return Some(values.iter().filter(|value| !value.is_null()).cloned().collect());
-    }
-    let branches = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|name| schema[name].as_array());
-    let values: Vec<Value> = branches.flatten().filter_map(listed).flatten().collect();
-    (!values.is_empty()).then_some(values)
-}
-
 /// Whether a value is within the enum and the limits of a schema. Patterns, formats and rules are the server's.
 pub(super) fn allows(schema: &Value, value: &Value) -> bool {
     let limit = |name: &str| schema[name].as_f64();
@@ -55,7 +45,8 @@ pub(super) fn allows(schema: &Value, value: &Value) -> bool {
         let size = size as f64;
         limit(least).is_none_or(|least| size >= least) && limit(most).is_none_or(|most| size <= most)
     };
-    listed(schema).is_none_or(|values| values.contains(value))
+    let listed = schema["enum"].as_array().is_none_or(|values| values.contains(value));
+    listed
         && match value {
             Value::Number(number) => {
                 let number = number.as_f64().unwrap_or_default();
@@ -110,11 +101,6 @@ mod tests {
                 vec![json!(""), json!("äää")],
             ),
             (json!({"minItems": 1, "maxItems": 1}), vec![json!([1])], vec![json!([]), json!([1, 2])]),
-            (
-                json!({"anyOf": [{"enum": ["a"]}, {"enum": [null], "nullable": true}]}),
-                vec![json!("a")],
-                vec![json!("b")],
-            ),
             (json!({"minProperties": 1}), vec![json!({"a": 1})], vec![json!({})]),
         ] {
             passes.iter().for_each(|value| assert!(allows(&schema, value), "{schema} {value}"));
