@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    edits::Edits,
     family::{Families, Family},
     finding::Finding,
     plan::{
@@ -28,6 +29,10 @@ pub(crate) struct Choice {
     pub(crate) without_effect: usize,
     /// Why there are upgrades of the first steps only.
     pub(crate) old_ended: Option<Finding>,
+    /// Fields of which no other value can be derived.
+    pub(crate) not_derived: usize,
+    /// Extreme values that the limits of the schemas exclude.
+    pub(crate) not_allowed: usize,
 }
 
 impl Choice {
@@ -88,6 +93,14 @@ pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice
     ordered(choice, families)
 }
 
+/// Adds plans for what users do.
+pub(crate) fn add_edits(edits: Edits, families: &Families, mut choice: Choice) -> Choice {
+    choice.plans.extend(edits.plans);
+    choice.not_derived = if families.contains(Family::Change) { edits.not_derived } else { 0 };
+    choice.not_allowed = if families.contains(Family::Extreme) { edits.not_allowed } else { 0 };
+    ordered(choice, families)
+}
+
 /// Plans with a second fault, at the requests that a run made because of the first: those of an operation that comes more often in a step
 /// than in the reference, and the writes that follow a crash in its step. At others, the second would show what it shows alone.
 pub(crate) fn deepen(
@@ -97,8 +110,8 @@ pub(crate) fn deepen(
     steps: usize,
     families: &Families,
 ) -> Choice {
-    if first.upgrades() {
-        // It writes more often because there are two versions.
+    if first.upgrades() || first.edit().is_some() {
+        // It writes more often because there are two versions, or two values.
         return Choice::default();
     }
     let mut written = more_often(writes_of(run), writes_of(reference));

@@ -5,7 +5,8 @@ use std::{collections::VecDeque, time::Instant};
 use kube_testserver::ApiServer;
 
 use crate::{
-    choose::{Choice, add_upgrades, choose, deepen},
+    choose::{Choice, add_edits, add_upgrades, choose, deepen},
+    edits::edits,
     family::{Families, Family},
     finding::{Finding, Oracle},
     learn::{Learned, learn},
@@ -28,10 +29,13 @@ pub(crate) fn plans(
     let learned = learn(scenario, !options.list && options.plan.is_none())?;
     let families = options.families.as_ref().unwrap_or(families);
     let mut choice = choose(&learned.reference.trace, scenario.steps.len(), families);
-    if slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty() {
+    let has_workloads = !slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty();
+    if !has_workloads {
         // Nothing would differ from the reference.
         choice.plans.retain(|plan| !plan.has(RunFault::SlowWorkloads));
     }
+    let edits = edits(&learned.reference, &learned.definitions, &learned.known, has_workloads);
+    choice = add_edits(edits, families, choice);
     let upgrades = scenario.old_operator.is_some() && families.contains(Family::Upgrade);
     if upgrades && learned.complete && options.plan.is_none() {
         let old = run(scenario, &Plan::old_version(), 1, &learned.known, None)?;
@@ -72,6 +76,8 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         not_chosen: choice.not_chosen,
         repeated: choice.repeated,
         without_effect: choice.without_effect,
+        not_derived: choice.not_derived,
+        not_allowed: choice.not_allowed,
         unrepeatable: learned.unrepeatable.clone(),
         uncovered: uncovered(&learned),
         ..Report::default()
@@ -130,6 +136,7 @@ fn try_all(
         if !has_come {
             report.unreached.push(plan.clone());
         }
+        report.note_edit(&plan, outcome.edited);
         if outcome.findings.is_empty() {
             // An operator that one fault breaks is mended first.
             if options.is_deep && options.plan.is_none() && plan.0.len() == 1 && has_come {

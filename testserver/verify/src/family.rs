@@ -52,6 +52,16 @@ pub enum Family {
     Webhook,
     /// A pod is evicted.
     Evicted,
+    /// A user changes a field of a custom resource, or removes it, and later takes that back. The state has to be as before.
+    Change,
+    /// A user sets a field to an extreme value (empty, zero, negative, the largest, very long), and later takes that back.
+    Extreme,
+    /// A user adds a label and an annotation to a custom resource, and later removes them.
+    Labels,
+    /// A user changes a value of an object that the operator has made. The operator has to restore what it owns by server-side apply.
+    ChildEdited,
+    /// The status of a custom resource is lost while the operator restarts, as in a backup that is restored.
+    StatusWiped,
     /// The garbage collector takes ten minutes.
     SlowGarbageCollection,
     /// Controllers of workloads and the kubelet take ten minutes.
@@ -71,7 +81,7 @@ pub(crate) enum Likelihood {
 
 impl Family {
     /// All, in the order of their likelihood.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 29] = [
         Self::CrashBefore,
         Self::CrashAfter,
         Self::Lost,
@@ -87,6 +97,10 @@ impl Family {
         Self::Upgrade,
         Self::Evicted,
         Self::Webhook,
+        Self::Change,
+        Self::Extreme,
+        Self::Labels,
+        Self::ChildEdited,
         Self::CrashDown,
         Self::LongLag,
         Self::LagDwell,
@@ -94,6 +108,7 @@ impl Family {
         Self::LostLease,
         Self::SlowGarbageCollection,
         Self::SlowWorkloads,
+        Self::StatusWiped,
         Self::StaleRestart,
         Self::Late,
     ];
@@ -128,6 +143,11 @@ impl Family {
             Self::Upgrade => "upgrade",
             Self::Evicted => "evicted",
             Self::Webhook => "webhook",
+            Self::Change => "change",
+            Self::Extreme => "extreme",
+            Self::Labels => "labels",
+            Self::ChildEdited => "child-edited",
+            Self::StatusWiped => "status-wiped",
             Self::SlowGarbageCollection => "slow-gc",
             Self::SlowWorkloads => "slow-workloads",
         }
@@ -142,9 +162,16 @@ impl Family {
         match self {
             Self::Late | Self::StaleRestart => Likelihood::Exotic,
             Self::CrashDown | Self::LongLag | Self::LagDwell | Self::Unseen => Likelihood::Yearly,
-            Self::LostLease | Self::SlowGarbageCollection | Self::SlowWorkloads => Likelihood::Yearly,
+            Self::LostLease | Self::SlowGarbageCollection | Self::SlowWorkloads | Self::StatusWiped => {
+                Likelihood::Yearly
+            }
             _ => Likelihood::Daily,
         }
+    }
+
+    /// Whether users have other values for a while, of which something else is made.
+    pub(crate) fn edits_values(self) -> bool {
+        matches!(self, Self::Change | Self::Extreme | Self::ChildEdited)
     }
 
     /// What to look for in the operator when this fault breaks it.
@@ -185,6 +212,21 @@ impl Family {
                 "what passes while a webhook fails was neither checked nor completed: `failurePolicy: Fail`, or do both in the reconcile as well"
             }
             Self::Evicted => "pods come and go: do not remember their names",
+            Self::Change => {
+                "what a value has caused has to go with it: apply all that is wanted (server-side apply), or remove what is not (null in a merge patch)"
+            }
+            Self::Extreme => {
+                "what the schema lets pass has to be survived: refuse it in the schema, or report it in the status"
+            }
+            Self::Labels => {
+                "labels and annotations of users come and go: what is derived from them has to follow"
+            }
+            Self::ChildEdited => {
+                "people edit children: watch them, and apply all that is wanted at each event"
+            }
+            Self::StatusWiped => {
+                "a status may be lost: find what is there by its name or its labels, not by the status alone"
+            }
             Self::SlowGarbageCollection => {
                 "garbage collection takes its time: names of children may still be taken by those of a deleted owner"
             }

@@ -29,6 +29,8 @@ pub(crate) struct Learned {
     pub(crate) complete: bool,
     /// The first line that differs between two runs with the same seed.
     pub(crate) unrepeatable: Option<(String, String)>,
+    /// The definitions of custom resources.
+    pub(crate) definitions: Vec<Value>,
 }
 
 /// Runs the operator without faults; at the end of the reference nothing may happen for an hour, if that is asked for.
@@ -61,6 +63,7 @@ pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Result<Learned, S
         Learned { complete: outcome.steps.len() == scenario.steps.len() + 1, ..Learned::default() };
     learned.unrepeatable = unrepeatable(&first.trace.lines, &outcome.trace.lines, first.time, &known);
     learned.findings = outcome.findings.clone();
+    learned.definitions = outcome.definitions.clone();
     let reference = &mut learned.reference;
     for (one, other) in outcome.steps.iter().zip(&other.steps) {
         let normal = normalize(&other.state, &known.names);

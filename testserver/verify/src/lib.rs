@@ -31,12 +31,15 @@
 // - What a run is made of: `kinds` and `state` know objects and compare states, `plan` says which fault comes where, `gate` stands between
 //   the operator and the server and writes the `trace`, `run` is one run, `outcome` what it has shown, `panics` those of the operator and
 //   of the test, and a `watchdog` ends one that never awaits.
-// - What all runs are for: `learn` finds out what is normal, `choose` makes a plan for each place, `oracle` judges, a `finding` is what it
+// - What all runs are for: `learn` finds out what is normal, `choose` makes a plan for each place, `edits` for what users do
+//   to objects, whose `fields` have other values by their schema, `oracle` judges, a `finding` is what it
 //   says, `explore` goes through all plans, `report` tells the result. `options` come from the command line, `shards` are processes that
 //   share the plans.
 mod choose;
+mod edits;
 mod explore;
 mod family;
+mod fields;
 mod finding;
 mod gate;
 mod invariant;

@@ -53,6 +53,20 @@ pub(crate) struct Outcome {
     pub(crate) fired: usize,
     pub(crate) kinds: Option<Kinds>,
     pub(crate) hidden: Hidden,
+    /// The definitions of custom resources, of a run without faults.
+    pub(crate) definitions: Vec<Value>,
+    pub(crate) edited: Option<Edited>,
+}
+
+/// How an edit of a user has ended, if there is something to tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edited {
+    /// The server has refused it.
+    Refused,
+    /// The server has refused the way back.
+    Irreversible,
+    /// Nothing but the object itself was another one.
+    ChangedNothing,
 }
 
 /// A run without faults, with all that is needed to judge others.

@@ -8,7 +8,7 @@ use kube::Client;
 use kube_verify::{Family, Verify};
 
 use super::operators::{control, verify};
-use super::{caches, cleanup, errors, leaders, operators, statuses, upgrades, webhooks, workloads};
+use super::{caches, cleanup, edits, errors, leaders, operators, statuses, upgrades, webhooks, workloads};
 
 /// How much more time than the table says is a finding of its own: machines differ.
 const SLOWER: f64 = 8.0;
@@ -115,10 +115,18 @@ gallery! {
     right_status("correct: the status says what was done", None) => reconciler!(statuses::reports);
     right_password("correct: a password is created once", None) => reconciler!(errors::makes_a_password_once);
     right_bucket("correct: a bucket with a finalizer", None) => external!(cleanup::bucket);
-    right_clean_up("correct, but for requests that arrive late: a child without an owner, with a finalizer", None)
-        => reconciler!(cleanup::deletes_child).families(Family::all() - Family::Late);
+    right_clean_up("correct, but for late requests and edits of what it does not watch: a child without an owner, with a finalizer", None)
+        => reconciler!(cleanup::deletes_child).families(Family::all() - Family::Late - Family::ChildEdited);
     right_pods("correct: pods of its own", None) => workloads::verify_pods();
     right_deployment("correct: a Deployment", None) => workloads::verify_deployments();
+    merge_without_null("a merge patch without null: what users take away stays", Some(("edit spec.note", "end state")))
+        => edits::verify_merges();
+    empty_text("each text has a first letter", Some(("empty spec.text", "panic"))) => edits::verify_panics_at_an_empty_text();
+    parts_of_nothing("a loop that a size of 0 never ends", Some(("zero spec.size", "fixed point")))
+        => edits::verify_never_comes_to_the_end();
+    trusted_child("a child that a user has changed stays so", Some(("overwrite data", "end state")))
+        => edits::verify_trusts_its_child();
+    right_fields("correct: each edit of a user is followed, there and back", None) => edits::verify_reflects();
     renamed_child("a new version gives the child another name and leaves the old one",
         Some(("upgrade right after apply", "left over"))) => upgrades::renamed_child();
     forgotten_password("a new version does not find the password of the old one", Some(("upgrade after step 1", "regenerated")))

@@ -1,7 +1,7 @@
 //! Operators with one classic bug each, and correct ones: [`gallery`] has them all.
 //!
-//! - `operators` has what they share, and the first of them; `errors`, `statuses`, `cleanup`, `caches`, `workloads`, `leaders`, `upgrades`
-//!   and `webhooks` have those of a class.
+//! - `operators` has what they share, and the first of them; `errors`, `statuses`, `cleanup`, `caches`, `workloads`, `leaders`, `upgrades`,
+//!   `webhooks` and `edits` have those of a class.
 //! - `correct` and `faulty` ask for single answers.
 
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
@@ -9,6 +9,7 @@
 mod caches;
 mod cleanup;
 mod correct;
+mod edits;
 mod errors;
 mod faulty;
 mod gallery;

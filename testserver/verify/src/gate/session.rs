@@ -50,6 +50,8 @@ pub(crate) struct Session {
     begins_with_old: bool,
     /// Processes that start from now on are of the new version.
     upgraded: AtomicBool,
+    /// Whether the invariants of the user count.
+    judges: AtomicBool,
     pub(super) invariants: Arc<[Invariant]>,
     pub(crate) failure: TestFailure,
     inner: Mutex<Inner>,
@@ -137,6 +139,7 @@ impl Session {
             may_miss_a_step: plan.may_miss_a_step(),
             begins_with_old: plan.upgrades(),
             upgraded: AtomicBool::new(false),
+            judges: AtomicBool::new(true),
             invariants,
             failure,
             inner: Mutex::new(inner),
@@ -430,8 +433,21 @@ impl Session {
         }
     }
 
+    /// The definitions of custom resources.
+    pub(crate) fn definitions(&self) -> Vec<Value> {
+        self.server.objects("apiextensions.k8s.io", "customresourcedefinitions").unwrap_or_default()
+    }
+
+    /// From now on invariants do not count.
+    pub(crate) fn ignore_invariants(&self) {
+        self.judges.store(false, Ordering::Relaxed);
+    }
+
     /// Judges the invariants of the user, if something has changed since the last time; each is told once.
     pub(crate) fn check_invariants(&self) {
+        if !self.judges.load(Ordering::Relaxed) {
+            return;
+        }
         let version = self.server.resource_version();
         if self.invariants.is_empty() || std::mem::replace(&mut self.inner.lock().judged, version) == version
         {

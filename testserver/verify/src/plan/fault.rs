@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventPlace, Place};
+use super::{Edit, EventPlace, Place};
 use crate::family::Family;
 
 /// What can happen to a request.
@@ -64,6 +64,7 @@ pub(crate) enum Injection {
     Event(EventFault, EventPlace),
     /// After this step; 0 is before the first.
     Step(StepFault, usize),
+    Edit(Edit),
     Run(RunFault),
 }
 
@@ -118,6 +119,7 @@ impl Injection {
             Self::Step(StepFault::Evicted, _) => Family::Evicted,
             Self::Step(StepFault::WebhookAway, _) => Family::Webhook,
             Self::Step(StepFault::Upgrade, _) => Family::Upgrade,
+            Self::Edit(edit) => edit.fault.family(),
             Self::Run(RunFault::SlowGarbageCollection) => Family::SlowGarbageCollection,
             Self::Run(RunFault::SlowWorkloads) => Family::SlowWorkloads,
         }
@@ -170,6 +172,14 @@ impl Plan {
             Injection::Request(RequestFault::LateByAStep, place) => {
                 Some(format!("{} {}", place.operation.resource, place.operation.name))
             }
+            _ => None,
+        })
+    }
+
+    /// What a user does after its step.
+    pub(crate) fn edit(&self) -> Option<&Edit> {
+        self.0.iter().find_map(|injection| match injection {
+            Injection::Edit(edit) => Some(edit),
             _ => None,
         })
     }

@@ -3,7 +3,8 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault, RunFault, StepFault, Verb,
+    EditFault, EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault, RunFault, StepFault,
+    Verb, edit,
 };
 
 /// A text that is no plan.
@@ -75,6 +76,7 @@ impl fmt::Display for Injection {
             Self::Request(fault, place) => write!(f, "{} {place}", phrase(&REQUESTS, fault)),
             Self::Event(fault, place) => write!(f, "{} {place}", phrase(&EVENTS, fault)),
             Self::Step(fault, step) => write!(f, "{} {step}", phrase(&STEPS, fault)),
+            Self::Edit(edit) => write!(f, "{edit}"),
             Self::Run(fault) => f.write_str(phrase(&RUNS, fault)),
         }
     }
@@ -126,6 +128,9 @@ fn injection(text: &str) -> Result<Injection, String> {
         let step = rest.parse().map_err(|_| format!("expected the number of a step, not {rest:?}"))?;
         return Ok(Injection::Step(fault, step));
     }
+    if let Some(edit) = edit::parse(text) {
+        return Ok(Injection::Edit(edit?));
+    }
     if let Some((fault, "")) = fault(&RUNS, text) {
         return Ok(Injection::Run(fault));
     }
@@ -136,7 +141,8 @@ fn injection(text: &str) -> Result<Injection, String> {
         return Ok(Injection::Event(fault, event(rest)?));
     }
     let begins = REQUESTS.map(|(_, phrase)| phrase).into_iter().chain(EVENTS.map(|(_, phrase)| phrase));
-    let begins = begins.chain(STEPS.map(|(_, phrase)| phrase)).chain(RUNS.map(|(_, phrase)| phrase));
+    let begins = begins.chain(STEPS.map(|(_, phrase)| phrase)).chain(EditFault::phrases());
+    let begins = begins.chain(RUNS.map(|(_, phrase)| phrase));
     Err(format!("expected it to begin with one of: {}", begins.collect::<Vec<_>>().join("; ")))
 }
 

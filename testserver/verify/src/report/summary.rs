@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     family::{Family, Likelihood},
     finding::{Finding, Oracle},
+    outcome::Edited,
     plan::Plan,
     trace::Line,
 };
@@ -34,6 +35,15 @@ pub struct Report {
     /// Places beyond the third of their kind, and writes without effect.
     pub(crate) repeated: usize,
     pub(crate) without_effect: usize,
+    /// Fields of which no other value can be derived from the schema.
+    pub(crate) not_derived: usize,
+    /// Extreme values that the limits of the schemas exclude, and values that the server has refused: nothing is to be found there.
+    pub(crate) not_allowed: usize,
+    pub(crate) refused: usize,
+    /// Changes that the server did not let users take back.
+    pub(crate) irreversible: usize,
+    /// Fields of which another value has changed nothing: `spec.text of pages.example.com`.
+    pub(crate) changes_nothing: Vec<String>,
     pub(crate) unrepeatable: Option<(String, String)>,
     /// What the workload never causes.
     pub(crate) uncovered: Vec<String>,
@@ -89,9 +99,24 @@ impl Report {
         self.tried += other.tried;
         self.unreached.extend(other.unreached);
         self.left_out += other.left_out;
+        self.refused += other.refused;
+        self.irreversible += other.irreversible;
+        self.changes_nothing.extend(other.changes_nothing);
         self.time = self.time.max(other.time);
         // Covered in one part is covered.
         self.unused_allows.retain(|allow| other.unused_allows.contains(allow));
+    }
+
+    /// Counts how an edit has ended.
+    pub(crate) fn note_edit(&mut self, plan: &Plan, edited: Option<Edited>) {
+        match (edited, plan.edit()) {
+            (Some(Edited::Refused), _) => self.refused += 1,
+            (Some(Edited::Irreversible), _) => self.irreversible += 1,
+            (Some(Edited::ChangedNothing), Some(edit)) => {
+                self.changes_nothing.push(format!("{} of {}", edit.path, edit.resource));
+            }
+            _ => {}
+        }
     }
 
     /// What is wrong, each finding once with the plan that showed it; `no fault` for what is wrong without any.

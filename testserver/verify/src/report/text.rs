@@ -93,6 +93,18 @@ fn write_coverage(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     for what in &report.uncovered {
         writeln!(f, "not covered: {what}")?;
     }
+    for field in &report.changes_nothing {
+        writeln!(f, "changes nothing: {field}")?;
+    }
+    let (refused, derived, taken) =
+        (report.refused + report.not_allowed, report.not_derived, report.irreversible);
+    if refused + derived + taken > 0 {
+        writeln!(
+            f,
+            "not tried: {refused} values that the schema refuses, {derived} fields without a derivable value, \
+             {taken} changes that cannot be taken back"
+        )?;
+    }
     if !report.unreached.is_empty() {
         let plans: Vec<_> = report.unreached.iter().take(MOST_PLANS).map(ToString::to_string).collect();
         writeln!(

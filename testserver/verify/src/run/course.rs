@@ -25,18 +25,18 @@ use crate::{
 };
 
 /// How long the operator may take until the state is the one of the reference.
-const PATIENCE: Duration = Duration::from_secs(1800);
+pub(super) const PATIENCE: Duration = Duration::from_secs(1800);
 /// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
 /// after the third, and their number in its status after the fifth.
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
 /// How often the state is looked at.
-const POLL: Duration = Duration::from_secs(20);
+pub(super) const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
 const STILL: Duration = Duration::from_secs(300);
 /// The same in the reference.
 const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
-const MOST_WRITES: usize = 1000;
+pub(super) const MOST_WRITES: usize = 1000;
 
 /// One run, on a thread of its own runtime with paused time. The error is a panic of the test: what it would have judged is not known.
 pub(crate) fn run(
@@ -77,11 +77,13 @@ pub(crate) fn run(
 
 /// How the steps have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// In a finding.
     Wrong,
     /// As in the reference, which was still after its last step: to wait would show nothing.
     Joined,
+    /// After an edit of a user, with which a run ends.
+    Edited,
     /// After the last step, in which a fault came or the operator did something else.
     Reached,
 }
@@ -186,6 +188,9 @@ impl<'r> Run<'r> {
             }
             self.versions.push(self.session.server.resource_version());
             self.note_webhooks(at);
+            if let Some(edit) = self.plan.edit().filter(|edit| edit.step == at) {
+                return self.edit(edit, at).await;
+            }
             if let Some(fault) = self.plan.after_step(at)
                 && !self.inject(fault, at).await
             {
@@ -199,7 +204,7 @@ impl<'r> Run<'r> {
     }
 
     /// Waits until the operator has nothing to do.
-    async fn settle(&mut self, at: usize) -> bool {
+    pub(super) async fn settle(&mut self, at: usize) -> bool {
         let (mut begun, mut before) = (Instant::now(), self.effective());
         let mut is_judged = self.session.is_judged();
         loop {
@@ -289,28 +294,30 @@ impl<'r> Run<'r> {
     }
 
     fn differences(&self, at: usize, reference: &Reference, reached: &Reached) -> Vec<Difference> {
-        let mut differences = self.all_differences(at, reference, &reached.normal, &reached.external);
-        if let Some(upgrade) =
-            self.session.trace(|trace| trace.upgrade.as_ref().filter(|was| was.all_gone).cloned())
-        {
+        let differences = |at: usize, normal: &Normal, external: &Value| {
+            let expected = reference.steps.get(at);
+            expected
+                .map_or_else(Vec::new, |expected| self.all_differences(expected, reference, normal, external))
+        };
+        let mut differing = differences(at, &reached.normal, &reached.external);
+        if let Some(upgrade) = self.session.trace(|trace| trace.upgrade.clone()).filter(|was| was.all_gone) {
             // The new version cannot know what the old one has left when nothing was wanted any more.
             let left = normalize(&upgrade.state, &self.known.names);
-            let left = self.all_differences(upgrade.step, reference, &left, &upgrade.external);
-            differences.retain(|difference| !left.contains(difference));
+            let left = differences(upgrade.step, &left, &upgrade.external);
+            differing.retain(|difference| !left.contains(difference));
         }
-        differences.retain(|difference| !self.scenario.allows.allow(&difference.to_string()));
-        differences
+        differing.retain(|difference| !self.scenario.allows.allow(&difference.to_string()));
+        differing
     }
 
-    /// What differs from the reference after a step, whether or not that is excused.
-    fn all_differences(
+    /// What differs from a state of the reference, whether or not that is excused.
+    pub(super) fn all_differences(
         &self,
-        at: usize,
+        expected: &Reached,
         reference: &Reference,
         normal: &Normal,
         external: &Value,
     ) -> Vec<Difference> {
-        let Some(expected) = reference.steps.get(at) else { return Vec::new() };
         let mut differences = compare(&expected.normal, normal, &reference.masks, &self.hidden);
         if self.plan.may_miss_a_step() {
             // The operator may never have seen the object whose child the reference leaves over.
@@ -416,7 +423,14 @@ impl<'r> Run<'r> {
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
         self.outcome.trace = self.session.take_trace();
         self.outcome.time = self.session.elapsed();
-        let Some(reference) = self.reference else { return };
+        let Some(reference) = self.reference else {
+            self.outcome.definitions = self.session.definitions();
+            return;
+        };
+        // For another value something else may be made, and again for the first.
+        if self.plan.families().iter().any(|family| family.edits_values()) {
+            return;
+        }
         let names = &self.known.names;
         let trace = &self.outcome.trace;
         let counts = oracle::counts(trace.effective_of_judged(), names);
@@ -444,7 +458,7 @@ impl<'r> Run<'r> {
         self.session.trace(written)
     }
 
-    fn last_write(&self) -> String {
+    pub(super) fn last_write(&self) -> String {
         let last =
             |trace: &mut Trace| trace.effective().next_back().map(|write| write.place.operation.to_string());
         self.session.trace(last).unwrap_or_default()

@@ -1,9 +1,11 @@
 //! One run of the operator with a plan.
 //!
-//! `cluster` is its server, `course` goes through the steps, with the `faults` that come between them; `times` is how long things take.
+//! `cluster` is its server, `course` goes through the steps, with the `faults` that come between them or an `edit` of a user at the end;
+//! `times` is how long things take.
 
 mod cluster;
 mod course;
+mod edit;
 mod faults;
 mod times;
 
