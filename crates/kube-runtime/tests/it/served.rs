@@ -484,6 +484,46 @@ async fn an_aggregated_api_that_is_away_is_not_gone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn when_a_kind_comes_or_goes_all_objects_are_reconciled_once_in_the_background() {
+    let (_server, client) = server();
+    let names: Vec<String> = (0..20).map(|number| format!("map-{number:02}")).collect();
+    for name in &names {
+        config_maps(&client).add(named::<ConfigMap>(name)).await;
+    }
+    let leaves: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &leaf("v1"));
+    let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default());
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let reconcile = async |map: Arc<ConfigMap>, log: Arc<Mutex<Vec<String>>>| {
+        log.lock().unwrap().push(map.metadata.name.clone().unwrap());
+        sleep(SECOND).await;
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    let running = Controller::new(config_maps(&client), watcher::Config::default())
+        .owns_related(related.if_served(&ServedKinds::new(client.clone())))
+        .with_config(kube_runtime::Config::default().concurrency(1))
+        .run(reconcile, wait_for_change, Arc::clone(&log));
+    let _running = tokio::spawn(running.for_each(|_| async {}));
+    sleep(60 * SECOND).await;
+    for comes in [true, false] {
+        log.lock().unwrap().clear();
+        match comes {
+            true => define(&client, "Namespaced", &["v1"]).await,
+            false => undefine(&client).await,
+        }
+        while log.lock().unwrap().len() < 3 {
+            sleep(SECOND / 10).await;
+        }
+        config_maps(&client).touch("map-19", if comes { "a" } else { "b" }).await;
+        sleep(100 * SECOND).await;
+        let mut order = log.lock().unwrap().clone();
+        let changed = order.iter().position(|name| name == "map-19");
+        assert!(changed.is_some_and(|at| at <= 4), "a change is before them: {order:?}");
+        order.sort();
+        assert_eq!(order, names, "comes: {comes}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn everything_ends_with_the_last_handle() {
     let (server, _) = server();
     let (client, requests) = counting(server);
