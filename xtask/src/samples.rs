@@ -3,6 +3,8 @@
 //! A page marks a block with a comment before it, `<!-- sample: examples/book/apply.rs:all -->`; the file marks the lines with
 //! `// ANCHOR: all` and `// ANCHOR_END: all`.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result, bail};
 use regex::Captures;
 
@@ -76,8 +78,37 @@ fn current(page: &File, read: impl Fn(&str) -> Result<String>) -> Result<Page> {
             }
         }
     });
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     let text = text.into_owned();
-    failure.map_or(Ok(Page { text, blocks, outdated }), Err)
+    // The reader of the tutorial has the whole files: `cargo kube new` has written them.
+    let files: BTreeSet<&str> =
+        block.captures_iter(&text).filter_map(|found| found.get(2)).map(|it| it.as_str()).collect();
+    for path in files.into_iter().filter(|path| !path.contains("/tutorial/")) {
+        let missing = missing_functions(&shown(&text, path), &read(path)?);
+        if !missing.is_empty() {
+            bail!("the page calls functions of {path} that it does not show: {}", missing.join(", "));
+        }
+    }
+    Ok(Page { text, blocks, outdated })
+}
+
+/// The code of a file on a page.
+fn shown(page: &str, path: &str) -> String {
+    let block = regex(BLOCK);
+    let of_file = block.captures_iter(page).filter(|found| &found[2] == path);
+    of_file.map(|found| found[4].to_owned()).collect()
+}
+
+/// The functions of a file that the code from it calls, and does not have: whoever types it gets no program.
+fn missing_functions(code: &str, file: &str) -> Vec<String> {
+    let defined = |text: &str| -> BTreeSet<String> {
+        regex(r"\bfn (\w+)").captures_iter(text).map(|found| found[1].to_owned()).collect()
+    };
+    let here = defined(code);
+    let is_called = |name: &String| regex(&format!(r"(?m)(^|[^\w.:]){name}\(")).is_match(code);
+    defined(file).into_iter().filter(|name| !here.contains(name) && is_called(name)).collect()
 }
 
 /// The lines between the marks of an anchor, without other marks, moved to the left margin.
@@ -128,6 +159,22 @@ mod tests {
         let other = check(&page("h();\nh();\n")).unwrap();
         assert_eq!(other.outdated, ["a.rs:part"]);
         assert_eq!(other.text, page("g();\n"));
+    }
+
+    #[test]
+    fn what_a_page_calls_is_on_the_page() {
+        let file = "// ANCHOR: part\nfn f() {\n    g(x.h());\n}\n// ANCHOR_END: part\nfn g() {}\nfn h() {}\n";
+        let read = |_: &str| Ok(file.to_owned());
+        let page = |path: &str| File {
+            path: "page.md".into(),
+            text: format!("<!-- sample: {path}:part -->\n```rust\nfn f() {{\n    g(x.h());\n}}\n```\n"),
+        };
+        let error = current(&page("a.rs"), read).unwrap_err().to_string();
+        assert_eq!(error, "the page calls functions of a.rs that it does not show: g");
+        assert!(current(&page("examples/book/tutorial/1/a.rs"), read).is_ok(), "the reader has the file");
+        let whole = format!("{file}// ANCHOR: rest\nfn g() {{}}\n// ANCHOR_END: rest\n");
+        let both = format!("{}\n<!-- sample: a.rs:rest -->\n```rust\nfn g() {{}}\n```\n", page("a.rs").text);
+        assert!(current(&File { path: "page.md".into(), text: both }, |_| Ok(whole.clone())).is_ok());
     }
 
     #[test]

@@ -22,7 +22,8 @@ async fn reconcile(map: Arc<ConfigMap>, _client: Arc<Client>) -> Result<Action, 
 fn manager(client: Client, metrics: SocketAddr, webhooks: SocketAddr) -> Manager {
     let (maps, secrets) = (Api::<ConfigMap>::all(client.clone()), Api::<Secret>::all(client.clone()));
     let certificates = SelfSigned::new(client.clone(), "default", "my-operator");
-    let controller = Controller::new(maps, Config::default()).owns(secrets, Config::default());
+    let children = Config::default().labels("app.kubernetes.io/managed-by=my-operator");
+    let controller = Controller::new(maps, Config::default()).owns(secrets, children);
     Manager::new(client.clone())
         .leader_election("my-operator", "default")
         .serve_metrics(metrics) // /metrics, /livez, /readyz, /debug/controllers

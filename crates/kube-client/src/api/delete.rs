@@ -70,6 +70,7 @@ where
         K: Resource,
     {
         let meta = object.meta();
+        let required = |value, field| required(meta.name.as_deref(), value, field);
         let name = required(meta.name.as_deref(), "name")?;
         if meta.namespace.as_deref() != self.namespace() {
             let (of_object, of_api) = (described(meta.namespace.as_deref()), described(self.namespace()));
@@ -117,9 +118,12 @@ where
     }
 }
 
-fn required<'a>(value: Option<&'a str>, field: &str) -> Result<&'a str> {
-    let missing =
-        || invalid(format!("the object has no metadata.{field}: expected one that the server has returned"));
+/// A field of the object of this name.
+fn required<'a>(name: Option<&str>, value: Option<&'a str>, field: &str) -> Result<&'a str> {
+    let missing = || {
+        let object = name.map_or_else(|| "the object".to_owned(), |name| format!("{name:?}"));
+        invalid(format!("{object} has no metadata.{field}: expected an object that the server has returned"))
+    };
     value.filter(|value| !value.is_empty()).ok_or_else(missing)
 }
 

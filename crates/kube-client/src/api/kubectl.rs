@@ -29,7 +29,7 @@ where
     /// # Errors
     /// As [`Api::patch`].
     pub async fn restart(&self, name: &str) -> Result<K> {
-        self.call("restart", self.request.restart(name)).await
+        self.call("restart", self.request.restart_at(name, crate::time::now())).await
     }
 }
 

@@ -7,14 +7,15 @@ use super::settings::{ConfigSource, Origin, ReadFrom};
 use super::{Config, FollowError};
 
 impl Config {
-    /// Lets the clients of this configuration follow their source: kubeconfig files, or a
-    /// [`KubeconfigSecret`](crate::client::KubeconfigSecret). What the source says later of address, CA certificates, proxy and
+    /// Lets the clients of this configuration follow their source: the kubeconfig file, all files of the variable `KUBECONFIG` together, or
+    /// a [`KubeconfigSecret`](crate::client::KubeconfigSecret). What the source says later of address, CA certificates, proxy and
     /// credentials is used for new requests, as by [`Client::set_credentials`](crate::Client::set_credentials), without a restart and
-    /// without a relist. The configuration of a pod needs nothing: its files are read again anyway.
+    /// without a relist. For the configuration of a pod, this changes nothing: the files of its token and CA are read again anyway, as are
+    /// those that a kubeconfig names, also without this.
     ///
     /// Fields that the program has changed since the configuration was read keep the program's values. All settings but those above stay.
     /// If the program has set the credentials, or adds an `Authorization` or `Cookie` header, a Secret may not lead to another address,
-    /// proxy or `tls-server-name` later: its author would receive them. That is an error in the log, and the old address stays in use.
+    /// proxy or `tls-server-name` later: its author would receive them. That is a warning in the log, and the old address stays in use.
     ///
     /// # Time
     /// Files are looked at every 10 s, and at once, up to once a second, when the server refuses a credential or no connection succeeds;
@@ -25,7 +26,7 @@ impl Config {
     /// # What is followed
     /// The same entries of the same files: the context, cluster and user that were selected when the configuration was read, by name, in
     /// the files that existed then. So `kubectl config use-context` moves no program that runs, and a file of several that is missing for a
-    /// moment does not lead to the cluster of another one. If one of them is gone, that is an error in the log. A Secret is followed as
+    /// moment does not lead to the cluster of another one. If one of them is gone, that is a warning in the log. A Secret is followed as
     /// its author writes it, with its current context unless the program has selected another one.
     ///
     /// ```

@@ -133,6 +133,8 @@ mod tests {
         let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
         std::fs::write(directory.path().join("ca.crt"), ca.cert.pem()).unwrap();
         let config = files().config(uri()).unwrap();
+        #[cfg(feature = "client")]
+        assert!(config.clone().follow().unwrap().followed().is_none(), "there is nothing to read but files");
         assert_eq!(config.default_namespace, "apps");
         assert_eq!(config.root_cert.unwrap(), [ca.cert.der().to_vec()]);
         assert!(config.auth_info.token_file.unwrap().ends_with("token"));

@@ -69,6 +69,8 @@ struct State {
     /// Counts the calls of `invalidate`, so that a fetch that was started before one does not fill the cache.
     generation: u64,
     misses: Misses,
+    /// The groups that could not be fetched the last time, so that the log says it once.
+    failed: Vec<String>,
 }
 
 struct Running {
@@ -137,7 +139,8 @@ impl RestMapper {
     /// Needed only where a kind was removed or changed: new ones are found anyway.
     pub fn invalidate(&self) {
         let mut state = self.cache.state.lock();
-        *state = State { generation: state.generation + 1, begun: state.begun, ..State::default() };
+        let failed = std::mem::take(&mut state.failed);
+        *state = State { generation: state.generation + 1, begun: state.begun, failed, ..State::default() };
     }
 
     /// The groups of the last fetch, which is the first one if there was none.
@@ -225,8 +228,13 @@ impl Cache {
 
     async fn fetch(self: Arc<Self>, generation: u64) -> Result<Arc<Discovery>, Arc<Error>> {
         self.begin(generation);
-        let fetched = Discovery::new(self.client.clone()).run().await.map(Arc::new).map_err(Arc::new);
+        let logged = self.state.lock().failed.clone();
+        let discovery = Discovery::new(self.client.clone()).logged(logged);
+        let fetched = discovery.run().await.map(Arc::new).map_err(Arc::new);
         let mut state = self.state.lock();
+        if let Ok(fetched) = &fetched {
+            state.failed = fetched.failed_groups().map(str::to_owned).collect();
+        }
         if state.generation == generation {
             state.running = None;
             if let Ok(fetched) = &fetched {

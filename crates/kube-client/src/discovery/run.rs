@@ -42,6 +42,8 @@ pub struct Discovery {
     /// The names of the groups in the server's order, which is that of their priority; the core group first.
     order: Vec<String>,
     failed: Vec<String>,
+    /// The groups of which the log says already that they cannot be fetched.
+    logged: Vec<String>,
 }
 
 /// A group whose kinds are made of those of the core group.
@@ -80,7 +82,13 @@ impl Discovery {
             groups: HashMap::new(),
             order: Vec::new(),
             failed: Vec::new(),
+            logged: Vec::new(),
         }
+    }
+
+    /// Of these groups, the log says already that they cannot be fetched.
+    pub(super) fn logged(self, logged: Vec<String>) -> Self {
+        Self { logged, ..self }
     }
 
     /// Includes only these groups (`""` is the core group).
@@ -217,7 +225,11 @@ impl Discovery {
     }
 
     fn add_failed(&mut self, group: &str, reason: impl std::fmt::Display) {
-        tracing::warn!(%group, %reason, "an API group cannot be fetched");
+        if self.logged.iter().any(|name| name == group) {
+            tracing::debug!(%group, %reason, "an API group cannot be fetched yet");
+        } else {
+            tracing::warn!(%group, %reason, "an API group cannot be fetched");
+        }
         if !self.failed.iter().any(|name| name == group) {
             self.failed.push(group.to_owned());
         }

@@ -24,6 +24,24 @@ const METAS: &str = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadat
 const META_EVENTS: &str = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,\
                            application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_restart_moves_with_paused_time() {
+    let (client, _server) = crate::server::in_process();
+    let deployments: Api<Deployment> = Api::default_namespaced(client);
+    let text = r#"{"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}, "template":
+        {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx"}]}}}}"#;
+    let web: Deployment = serde_json::from_str(text).unwrap();
+    deployments.create(&PostParams::default(), &web).await.unwrap();
+    let restart = async || -> k8s_openapi::jiff::Timestamp {
+        let template = deployments.restart("web").await.unwrap().spec.template;
+        template.metadata.unwrap().annotations.unwrap()["kubectl.kubernetes.io/restartedAt"].parse().unwrap()
+    };
+    let before = restart().await;
+    tokio::time::advance(std::time::Duration::from_secs(3600)).await;
+    let passed = restart().await.duration_since(before).as_secs();
+    assert!((3599..=3601).contains(&passed), "{passed}");
+}
+
 #[tokio::test]
 async fn reads() {
     let recorder = Recorder::new();

@@ -197,9 +197,12 @@ async fn an_object_that_no_precondition_can_be_made_of_is_an_error_that_says_wha
         other => panic!("{other:?}"),
     };
     for (map, field) in [
-        (without(|map| map.metadata.name = None), "metadata.name"),
-        (without(|map| map.metadata.uid = None), "metadata.uid"),
-        (without(|map| map.metadata.resource_version = Some(String::new())), "metadata.resourceVersion"),
+        (without(|map| map.metadata.name = None), "the object has no metadata.name: expected"),
+        (without(|map| map.metadata.uid = None), "\"a\" has no metadata.uid: expected"),
+        (
+            without(|map| map.metadata.resource_version = Some(String::new())),
+            "\"a\" has no metadata.resourceVersion: expected",
+        ),
     ] {
         let text = error(&maps, &map).await;
         assert!(text.contains(field), "{text}");

@@ -59,7 +59,13 @@ impl Request {
         self.restart_at(name, Timestamp::now())
     }
 
-    fn restart_at(&self, name: &str, now: Timestamp) -> Result<http::Request<Vec<u8>>, Error> {
+    /// Like [`restart`](Self::restart), at this time.
+    ///
+    /// # Errors
+    ///
+    /// As [`restart`](Self::restart).
+    #[doc(hidden)]
+    pub fn restart_at(&self, name: &str, now: Timestamp) -> Result<http::Request<Vec<u8>>, Error> {
         let annotations = serde_json::json!({ "kubectl.kubernetes.io/restartedAt": now.to_string() });
         let patch = Patch::Merge(serde_json::json!({
             "spec": { "template": { "metadata": { "annotations": annotations } } }

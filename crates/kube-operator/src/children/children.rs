@@ -183,8 +183,9 @@ impl Children {
         self
     }
 
-    /// Stores nothing: the status says what [`apply`](Self::apply) or [`delete`](Self::delete) would do. The server checks and defaults
-    /// each child as if it were written; what comes after a child that is not ready yet waits, as it would.
+    /// Stores nothing: the status, and its `{}`, says what [`apply`](Self::apply) or [`delete`](Self::delete) would create, change and
+    /// delete. The server checks and defaults each child as if it were written; what comes after a child that is not ready yet waits, as it
+    /// would. So does what is no longer wanted, until all children are applied.
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
         self

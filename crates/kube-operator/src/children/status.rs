@@ -12,7 +12,8 @@ const REMOVAL_INTERVAL: Duration = Duration::from_secs(10);
 /// The most children in a message: a condition has a limited length.
 const IN_MESSAGE: usize = 20;
 
-/// What became of the children of an owner, for its status: `{}` is one line that says which child waits for what.
+/// What became of the children of an owner, for its status: `{}` is one line that says which child waits for what. Of a
+/// [dry run](super::Children::dry_run), it says what would be created, changed and deleted.
 ///
 /// ```
 /// use kube_operator::children::ChildrenStatus;
@@ -29,7 +30,7 @@ const IN_MESSAGE: usize = 20;
 pub struct ChildrenStatus {
     /// The children, in the order in which they were added.
     pub children: Vec<ChildStatus>,
-    /// What was a child, and is no longer wanted.
+    /// What was a child, and is no longer wanted; in a dry run what would be deleted, which is [`Gone`](RemovalState::Gone).
     pub removed: Vec<RemovedChild>,
     /// Why nothing was written, if so: the owner is paused, or is being deleted.
     pub held: Option<&'static str>,
@@ -49,7 +50,7 @@ pub struct ChildStatus {
     pub object: String,
     /// How far it is.
     pub state: ChildState,
-    /// What was done; `None` if nothing was tried.
+    /// What was done, or would be in a dry run; `None` if nothing was tried.
     pub change: Option<Change>,
     /// As the server has it, if it was applied or looked at.
     pub(super) latest: Option<DynamicObject>,
@@ -87,7 +88,7 @@ pub struct RemovedChild {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RemovalState {
-    /// It was deleted.
+    /// It was deleted; in a dry run, it would be.
     Gone,
     /// It is being deleted.
     Deleting,
@@ -164,12 +165,13 @@ impl fmt::Display for ChildrenStatus {
         // What has failed first: it needs someone.
         let (failed, others): (Vec<_>, Vec<_>) =
             self.children.iter().partition(|child| matches!(child.state, ChildState::Failed(_)));
-        lines.extend(failed.into_iter().chain(others).filter_map(ChildStatus::line));
-        lines.extend(self.removed.iter().filter_map(RemovedChild::line));
+        lines.extend(failed.into_iter().chain(others).filter_map(|child| child.line(self.dry_run)));
+        lines.extend(self.removed.iter().filter_map(|child| child.line(self.dry_run)));
         if let Some(release) = &self.kept_for {
             lines.push(format!("nothing is deleted: the newer release {release} has recorded the children"));
         }
         match (lines.len(), self.children.len()) {
+            (0, _) if self.dry_run => f.write_str("nothing would change"),
             (0, 0) => f.write_str("there are no children"),
             (0, 1) => f.write_str("the child is ready"),
             (0, count) => write!(f, "all {count} children are ready"),
@@ -182,9 +184,20 @@ impl fmt::Display for ChildrenStatus {
 }
 
 impl ChildStatus {
-    /// What a message says of it; nothing if it is ready.
-    fn line(&self) -> Option<String> {
+    /// What a message says of it; nothing if it is ready, and would not change.
+    fn line(&self, dry_run: bool) -> Option<String> {
         let Self { name, object, state, .. } = self;
+        let would = match self.change.filter(|_| dry_run) {
+            Some(Change::Created) => Some("would be created"),
+            Some(Change::Changed) => Some("would be changed"),
+            Some(Change::Unchanged) | None => None,
+        };
+        if let Some(would) = would {
+            return Some(match state {
+                ChildState::NotReady(why) => format!("{name} ({object}) {would}, and is not ready: {why}"),
+                _ => format!("{name} ({object}) {would}"),
+            });
+        }
         match state {
             ChildState::Ready | ChildState::Held => None,
             ChildState::NotReady(why) => Some(format!("{name} ({object}) is not ready: {why}")),
@@ -196,10 +209,10 @@ impl ChildStatus {
 }
 
 impl RemovedChild {
-    fn line(&self) -> Option<String> {
+    fn line(&self, dry_run: bool) -> Option<String> {
         let Self { object, state } = self;
         match state {
-            RemovalState::Gone => None,
+            RemovalState::Gone => dry_run.then(|| format!("{object} would be deleted")),
             RemovalState::Deleting => Some(format!("{object} is being deleted")),
             RemovalState::Waiting(others) => Some(format!("{object} is deleted after {}", others.join(", "))),
             RemovalState::Blocked(what) => Some(format!("{object} is deleted after {what}")),

@@ -6,8 +6,8 @@ use super::{
     metrics::ElectionMetrics,
 };
 use crate::clock::Clock;
-use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
-use kube_client::{Api, Client, api::PostParams, client::ClusterChange, error::ErrorChain};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube_client::{Api, Client, api::PostParams, client::ClusterChange, error::ErrorChain, time};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
@@ -305,7 +305,7 @@ impl Task {
     }
 
     async fn give_up(&mut self) {
-        let request = self.machine.release(Timestamp::now());
+        let request = self.machine.release(time::now());
         self.publish(Some("this process gave it up"));
         if let Some(request) = request
             && timeout(self.request_timeout, self.exchange(request)).await.is_err()
@@ -317,7 +317,7 @@ impl Task {
     /// One attempt to acquire or renew the Lease. It ends at the renew deadline at the latest.
     async fn attempt(&mut self) {
         let deadline = self.machine.deadline();
-        let request = self.machine.attempt(Timestamp::now());
+        let request = self.machine.attempt(time::now());
         if deadline.is_some() && request == Request::Read {
             self.metrics.slow_path();
         }
@@ -338,7 +338,7 @@ impl Task {
         let mut next = Some(request);
         while let Some(request) = next {
             let (sent, response) = self.send(&request).await;
-            next = self.machine.respond(&request, response, sent, self.clock.now(), Timestamp::now());
+            next = self.machine.respond(&request, response, sent, self.clock.now(), time::now());
         }
     }
 

@@ -264,7 +264,7 @@ impl Manager {
     pub fn while_served<K: Managed + Resource<DynamicType: Default>>(
         self,
         name: &str,
-        controller: impl FnMut() -> ServedController + Send + 'static,
+        controller: impl FnMut() -> ServedController<K> + Send + 'static,
     ) -> Self {
         self.while_any_served(name, ServedVersions::of::<K>(controller))
     }
@@ -277,9 +277,10 @@ impl Manager {
     /// # use kube_client::Client;
     /// use kube_operator::manager::{Manager, ServedController, ServedVersions};
     ///
-    /// # fn manager(client: Client, stable: fn() -> ServedController, beta: fn() -> ServedController) -> Manager {
     /// # type Page = ConfigMap;
     /// # type PageV1Beta1 = Secret;
+    /// # type Make<K> = fn() -> ServedController<K>;
+    /// # fn manager(client: Client, stable: Make<Page>, beta: Make<PageV1Beta1>) -> Manager {
     /// Manager::new(client).while_any_served("pages", ServedVersions::of::<Page>(stable).or::<PageV1Beta1>(beta))
     /// # }
     /// ```

@@ -12,7 +12,7 @@ use kube_runtime::{
     controller::{Action, Reconcile},
     served::{Availability, ServedKind, ServedKinds, scope_of},
 };
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
@@ -28,8 +28,31 @@ pub(super) const DEFINITION_PATHS: [&str; 2] = [
 /// The readiness check that names missing kinds.
 pub(super) const KINDS_CHECK: &str = "served-kinds";
 
-/// A controller with its reconciler, made each time that its kind becomes served.
-pub struct ServedController(Box<dyn FnOnce(&str) -> ManagedController + Send>);
+/// A controller of the kind `K` with its reconciler, made each time that the kind becomes served.
+///
+/// What waits for one kind cannot run a controller of another:
+///
+/// ```compile_fail,E0308
+/// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+/// # use kube_client::{Api, Client};
+/// # use kube_operator::manager::{Manager, ServedController};
+/// # use kube_runtime::{Controller, controller::Action, watcher::Config};
+/// # use std::{convert::Infallible, sync::Arc};
+/// # async fn reconcile(_: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, Infallible> { Ok(Action::await_change()) }
+/// # fn manager(client: Client) -> Manager {
+/// Manager::new(client.clone()).while_served::<Secret>("maps", move || {
+///     let controller: Controller<ConfigMap> = Controller::new(Api::all(client.clone()), Config::default());
+///     ServedController::new(controller, reconcile, Arc::new(())) // for `while_served::<ConfigMap>`
+/// })
+/// # }
+/// ```
+pub struct ServedController<K> {
+    make: MakeManaged,
+    kind: PhantomData<fn() -> K>,
+}
+
+/// Makes the controller with this name.
+type MakeManaged = Box<dyn FnOnce(&str) -> ManagedController + Send>;
 
 /// The versions of a kind that a program knows, each with its type and the controller for it: for
 /// [`Manager::while_any_served`](super::Manager::while_any_served).
@@ -41,7 +64,7 @@ pub struct ServedVersions {
 
 struct ServedVersion {
     resource: ApiResource,
-    make: Box<dyn FnMut() -> ServedController + Send>,
+    make: Box<dyn FnMut() -> MakeManaged + Send>,
 }
 
 /// A controller of a manager that runs while its kind is served.
@@ -58,9 +81,12 @@ struct NamedVersion {
     first: Option<ManagedController>,
 }
 
-impl ServedController {
+impl<K: Managed> ServedController<K>
+where
+    Controller<K>: Send,
+{
     /// As for [`Manager::controller`](super::Manager::controller).
-    pub fn new<K: Managed, Ctx, F>(
+    pub fn new<Ctx, F>(
         controller: Controller<K>,
         reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> F + Send + 'static,
         context: Arc<Ctx>,
@@ -69,24 +95,24 @@ impl ServedController {
         Ctx: Send + Sync + 'static,
         F: TryFuture<Ok = Action> + Send + 'static,
         F::Error: std::error::Error + Send + Sync + 'static,
-        Controller<K>: Send,
     {
-        Self(Box::new(move |name| ManagedController::new(name, controller, reconciler, context)))
+        Self::of(move |name| ManagedController::new(name, controller, reconciler, context))
     }
 
     /// As for [`Manager::reconciler`](super::Manager::reconciler).
-    pub fn with_reconciler<K: Managed>(controller: Controller<K>, reconciler: impl Reconcile<K>) -> Self
-    where
-        Controller<K>: Send,
-    {
-        Self(Box::new(move |name| ManagedController::with_reconciler(name, controller, reconciler)))
+    pub fn with_reconciler(controller: Controller<K>, reconciler: impl Reconcile<K>) -> Self {
+        Self::of(move |name| ManagedController::with_reconciler(name, controller, reconciler))
+    }
+
+    fn of(make: impl FnOnce(&str) -> ManagedController + Send + 'static) -> Self {
+        Self { make: Box::new(make), kind: PhantomData }
     }
 }
 
 impl ServedVersions {
     /// The version of the type `K`, and what makes the controller for it.
     pub fn of<K: Managed + Resource<DynamicType: Default>>(
-        make: impl FnMut() -> ServedController + Send + 'static,
+        make: impl FnMut() -> ServedController<K> + Send + 'static,
     ) -> Self {
         Self { scope: scope_of::<K>(), first: ServedVersion::of::<K>(make), others: Vec::new() }
     }
@@ -95,7 +121,7 @@ impl ServedVersions {
     #[must_use]
     pub fn or<K: Managed + Resource<DynamicType: Default>>(
         mut self,
-        make: impl FnMut() -> ServedController + Send + 'static,
+        make: impl FnMut() -> ServedController<K> + Send + 'static,
     ) -> Self {
         self.others.push(ServedVersion::of::<K>(make));
         self
@@ -103,10 +129,11 @@ impl ServedVersions {
 }
 
 impl ServedVersion {
-    fn of<K: Resource<DynamicType: Default>>(
-        make: impl FnMut() -> ServedController + Send + 'static,
+    fn of<K: Resource<DynamicType: Default> + 'static>(
+        mut make: impl FnMut() -> ServedController<K> + Send + 'static,
     ) -> Self {
-        Self { resource: ApiResource::erase::<K>(&K::DynamicType::default()), make: Box::new(make) }
+        let resource = ApiResource::erase::<K>(&K::DynamicType::default());
+        Self { resource, make: Box::new(move || make().make) }
     }
 }
 
@@ -116,7 +143,7 @@ impl WhileServed {
         let known = others.iter().map(|version| version.resource.clone());
         let kind = kinds.kind_in(first.resource.clone(), known, scope);
         let named = |mut version: ServedVersion| {
-            let ServedController(first) = (version.make)();
+            let first = (version.make)();
             NamedVersion { first: Some(first(name)), version }
         };
         Self { name: name.into(), kind, versions: [first].into_iter().chain(others).map(named).collect() }
@@ -168,7 +195,7 @@ impl WhileServed {
             self.versions.iter_mut().find(|it| it.version.resource == *resource)?;
         let made = first.take();
         let controller = made.unwrap_or_else(|| {
-            let ServedController(made) = (version.make)();
+            let made = (version.make)();
             made(&self.name)
         });
         Some(ManagedController { while_served: true, ..controller })
@@ -186,7 +213,7 @@ async fn remove(commands: &mpsc::UnboundedSender<Command>, name: &Arc<str>, grac
     }
 }
 
-impl fmt::Debug for ServedController {
+impl<K> fmt::Debug for ServedController<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServedController").finish_non_exhaustive()
     }

@@ -10,11 +10,12 @@ use futures::{
     FutureExt,
     future::{BoxFuture, pending},
 };
-use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube_client::{
     Api, Client,
     api::{DeleteParams, ListParams, PostParams, Preconditions},
     error::ErrorChain,
+    time,
 };
 use kube_runtime::controller::{Assigner, Assignment, Assignments};
 use parking_lot::Mutex;
@@ -152,7 +153,7 @@ impl Task {
         let mut stopping: BoxFuture<'static, ()> = pending().boxed();
         let order = loop {
             let next = self.clock.now() + self.retry_period;
-            let request = self.machine.attempt(Timestamp::now());
+            let request = self.machine.attempt(time::now());
             tokio::select! {
                 biased;
                 order = stop.recv() => break order,
@@ -172,7 +173,7 @@ impl Task {
         // What had to be cancelled may still run in a thread.
         let stopped = self.clock.now() < cancel_at;
         if stopped && order != Some(Stop::LetExpire) {
-            let request = self.machine.leave(Timestamp::now());
+            let request = self.machine.leave(time::now());
             let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
         }
         self.members.send_replace(None);
@@ -194,7 +195,7 @@ impl Task {
             if std::mem::replace(&mut self.failing, failed) && !failed {
                 tracing::info!(group = self.selector, "sharding: requests succeed again");
             }
-            next = self.machine.respond(request, response, sent, self.clock.now(), Timestamp::now());
+            next = self.machine.respond(request, response, sent, self.clock.now(), time::now());
             let deadline = self.machine.deadline();
             let mut limits = self.limits.lock();
             limits.start = deadline;

@@ -44,10 +44,10 @@ pub struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    /// Edits `list` at the current time. `generation` is `metadata.generation` of the object that was reconciled; `None` for kinds
-    /// without generations.
+    /// Edits `list` at the [current time](kube_client::time::now), which tests can move. `generation` is `metadata.generation` of the
+    /// object that was reconciled; `None` for kinds without generations.
     pub fn new(list: &'a mut Vec<Condition>, generation: Option<i64>) -> Self {
-        Self::at(list, generation, Timestamp::now())
+        Self::at(list, generation, kube_client::time::now())
     }
 
     /// Like [`new`](Self::new), with the time of the transitions, for tests. It is rounded down to whole seconds, as the API has them.
@@ -165,6 +165,18 @@ mod tests {
             format!("{type_} {status} {reason} {message:?} @{generation} {}", last_transition_time.0)
         };
         list.iter().map(line).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_transition_moves_with_paused_time() {
+        let mut list = Vec::new();
+        let mut set = |status: bool| {
+            Conditions::new(&mut list, None).set("Ready", status, "Counted", "").unwrap();
+            list[0].last_transition_time.0
+        };
+        let before = set(true);
+        tokio::time::advance(std::time::Duration::from_secs(3600)).await;
+        assert!((3599..=3601).contains(&set(false).duration_since(before).as_secs()));
     }
 
     #[test]

@@ -622,11 +622,30 @@ async fn a_dry_run_says_what_would_happen_and_stores_nothing() {
     );
     assert!(status.dry_run && matches!(status.removed[0].state, RemovalState::Gone));
     assert_eq!(status.removed[0].object, "Secret s in namespace default");
+    assert_eq!(
+        status.to_string(),
+        "a (ConfigMap a in namespace default) would be changed; c (ConfigMap c in namespace default) would be created; Secret s in namespace \
+         default would be deleted"
+    );
+    let mut blocked = Children::of(NEWER, &before.0);
+    blocked.add("a", &map("a", "y")).ready_when("never", |_: &ConfigMap| false);
+    blocked.add("b", &map("b", "x")).after("a");
+    assert_eq!(
+        apply(blocked.dry_run(true), &client).await.to_string(),
+        "a (ConfigMap a in namespace default) would be changed, and is not ready: it waits for never; b waits for a; Secret s in namespace \
+         default is deleted after all children are applied"
+    );
+    let mut same = Children::of(SET, &before.0);
+    same.add("a", &map("a", "x"));
+    same.add("b", &map("b", "x"));
+    same.add("s", &secret("s"));
+    assert_eq!(apply(same.dry_run(true), &client).await.to_string(), "nothing would change");
     let after = (newest(&client).await, config_maps(&client).list(&Default::default()).await.unwrap().items);
     assert_eq!(before, after);
     assert!(secrets(&client).get_opt("s").await.unwrap().is_some());
     let status = Children::of(NEWER, &before.0).dry_run(true).delete(&client).await.unwrap();
     assert_eq!(status.removed.len(), 3);
+    assert!(status.to_string().ends_with("; Secret s in namespace default would be deleted"), "{status}");
     assert_eq!(children_of(&client).await.len(), 3);
 }
 

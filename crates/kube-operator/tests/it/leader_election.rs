@@ -57,6 +57,18 @@ async fn a_leader_whose_server_hangs_stops_leading_at_its_renew_deadline() {
     elector.wait_for_leadership().await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_times_of_a_lease_move_with_paused_time() {
+    let (_server, client) = server();
+    let elector = elector(&client, "a");
+    elector.wait_for_leadership().await.unwrap();
+    sleep(seconds(3600)).await;
+    let lease: Lease = Api::default_namespaced(client).get("operator").await.unwrap();
+    let spec = lease.spec.unwrap();
+    let led = spec.renew_time.unwrap().0.duration_since(spec.acquire_time.unwrap().0);
+    assert!((3590..=3601).contains(&led.as_secs()), "{led:?}");
+}
+
 /// The Lease of the new cluster has another holder, and the leadership of the old one was renewed just now.
 #[tokio::test(start_paused = true)]
 async fn a_leader_of_one_cluster_leads_no_other() {

@@ -1,6 +1,9 @@
 //! Shared caches of managers: what waits for them, what shows them, and what stays after they were removed.
 
-use crate::manager::{Log, logging, maps, run, seconds, server_with};
+use crate::{
+    layers::lagging,
+    manager::{Log, logging, maps, run, seconds, server_with},
+};
 use futures::future::pending;
 use http::Request;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -21,8 +24,49 @@ async fn count(_: Arc<ConfigMap>, context: Arc<(Log, Store<Secret>)>) -> Result<
 }
 
 async fn add_secret(client: &Client) {
-    let secret: Secret = serde_json::from_str(r#"{"metadata":{"name":"s"}}"#).unwrap();
+    add_secret_named(client, "s").await;
+}
+
+async fn add_secret_named(client: &Client, name: &str) {
+    let mut secret = Secret::default();
+    secret.metadata.name = Some(name.to_owned());
     Api::<Secret>::default_namespaced(client.clone()).create(&Default::default(), &secret).await.unwrap();
+}
+
+/// Creates a secret if the cache has none, in each second.
+async fn create_one(
+    _: Arc<ConfigMap>,
+    context: Arc<(Log, Client, Store<Secret>)>,
+) -> Result<Action, Infallible> {
+    let (log, client, secrets) = &*context;
+    if secrets.is_empty() {
+        add_secret_named(client, &format!("s-{}", log.count("created"))).await;
+        log.add("created");
+    }
+    log.add("reconciled");
+    Ok(Action::requeue(seconds(1)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_of_a_manager_sees_its_own_writes_unless_it_chooses_otherwise() {
+    for waits in [true, false] {
+        let (server, client) = server_with(&["a"]).await;
+        let late = lagging(&server, seconds(5));
+        let (log, mut manager) = (Log::default(), Manager::new(late.clone()));
+        let secrets = manager.cache(Api::<Secret>::all(late), watcher::Config::default());
+        let controller = match waits {
+            true => maps(&client), // the default
+            false => maps(&client).with_config(Config::default().wait_for_own_writes(false)),
+        };
+        let context = Arc::new((log.clone(), client, secrets));
+        let (stop, running) = run(manager.controller("maps", controller, create_one, context));
+        sleep(seconds(60)).await;
+        let created = log.count("created");
+        assert!(if waits { created == 1 } else { created > 1 }, "waits: {waits}, created: {created}");
+        assert!(log.count("reconciled") > 10, "it goes on");
+        stop.cancel();
+        running.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]

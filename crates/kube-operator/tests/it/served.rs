@@ -13,6 +13,7 @@ use kube_core::{CustomResourceExt, Resource, ResourceExt, crd::merge_crds};
 use kube_operator::{
     health::Probe,
     manager::{Manager, ManagerError, Restart, ServedController, ServedVersions},
+    manifests::Manifests,
 };
 use kube_runtime::{
     Controller,
@@ -78,7 +79,7 @@ async fn add_leaf(client: &Client, name: &str) {
 }
 
 /// A controller that logs `VERSION NAME`, and a second later `end NAME`.
-fn leaves<K>(client: &Client, log: &Log) -> impl Fn() -> ServedController + Send + use<K>
+fn leaves<K>(client: &Client, log: &Log) -> impl Fn() -> ServedController<K> + Send + use<K>
 where
     K: Resource<DynamicType = ()>
         + Clone
@@ -299,6 +300,28 @@ async fn names_and_panics_are_errors_as_those_of_other_parts() {
     let error = running.await.unwrap().unwrap_err();
     let text = error.to_string();
     assert!(text.contains("leaves (while its kind is served)") && text.contains("panic"), "{text}");
+}
+
+#[tokio::test]
+async fn the_roles_have_what_kinds_that_come_and_go_need() {
+    let (_server, client) = server_with(&[]).await;
+    let roles = |manager: &Manager| Manifests::new("operator", manager).granted().to_yaml("operator");
+    let mut manager = Manager::new(client.clone());
+    assert!(!roles(&manager).contains("apiservices"), "of a manager without them");
+    let kinds = manager.served_kinds();
+    let related = Related::metadata(Api::<Secret>::all(client.clone()), watcher::Config::default());
+    let controller = maps(&client).owns_related(related.if_served(&kinds));
+    let log = Arc::new(Log::default());
+    let manager = manager.while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log)).controller(
+        "maps",
+        controller,
+        logging("map"),
+        log,
+    );
+    let roles = roles(&manager);
+    for plural in ["customresourcedefinitions", "apiservices", "secrets", "leaves"] {
+        assert!(roles.contains(plural), "{plural} in {roles}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -29,6 +29,8 @@ pub(super) struct KnownKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Finding {
     Served(ServedAs),
+    /// The server has the kind, but not as the program expects it: someone has to change one of the two.
+    Mismatch(String),
     Missing(String),
     /// Its group could not be looked up: nothing is known.
     Unknown(String),
@@ -91,7 +93,7 @@ impl KnownKind {
             }
         }
         if let Some(mismatch) = mismatch {
-            return Finding::Missing(mismatch);
+            return Finding::Mismatch(mismatch);
         }
         if let Some(failed) = self.versions.iter().find(|version| discovered.has_failed(&version.group)) {
             return Finding::Unknown(format!(
@@ -99,7 +101,7 @@ impl KnownKind {
                 failed.group
             ));
         }
-        Finding::Missing(self.reason(discovered))
+        self.not_found(discovered)
     }
 
     /// Why the server's kind is not the program's.
@@ -130,8 +132,8 @@ impl KnownKind {
         missing.map(|verb| format!("the server serves it in {version} without the verb {verb}"))
     }
 
-    /// Why no version of it is served.
-    fn reason(&self, discovered: &impl Discovered) -> String {
+    /// No version of it is served.
+    fn not_found(&self, discovered: &impl Discovered) -> Finding {
         let ApiResource { group, kind, .. } = &self.versions[0];
         let known: Vec<_> = self.versions.iter().map(|version| version.version.as_str()).collect();
         let others = discovered
@@ -140,10 +142,12 @@ impl KnownKind {
             .filter(|version| discovered.resource(&GroupVersionKind::gvk(group, version, kind)).is_some());
         let others: Vec<_> = others.collect();
         match others.is_empty() {
-            true => "the server does not serve it".to_owned(),
+            true => Finding::Missing("the server does not serve it".to_owned()),
             false => {
                 let (others, known) = (others.join(", "), known.join(", "));
-                format!("the server serves it in {others} only, this program knows {known}")
+                Finding::Mismatch(format!(
+                    "the server serves it in {others} only, this program knows {known}"
+                ))
             }
         }
     }
@@ -210,7 +214,7 @@ mod tests {
     fn each_reason_says_what_the_server_has_and_what_the_program_expects() {
         let known = known(&["v1"]);
         let missing = |server: &Server| match known.find(server) {
-            Finding::Missing(reason) => reason,
+            Finding::Missing(reason) | Finding::Mismatch(reason) => reason,
             other => panic!("{other:?}"),
         };
         let with = |resource, capabilities| Server { kinds: vec![(resource, capabilities)], failed: false };

@@ -133,7 +133,9 @@ impl ServedKinds {
             let (state, version, message) = match state.map(|state| state.finding) {
                 None => ("unknown", None, None),
                 Some(Finding::Served(served)) => ("served", Some(served.resource.version), None),
-                Some(Finding::Missing(reason) | Finding::Unknown(reason)) => ("missing", None, Some(reason)),
+                Some(Finding::Mismatch(why) | Finding::Missing(why) | Finding::Unknown(why)) => {
+                    ("missing", None, Some(why))
+                }
             };
             KindSnapshot { name, state, version, since: now.saturating_duration_since(since), message }
         })
@@ -183,7 +185,9 @@ impl ServedKind {
                 self.last = Some(finding.clone());
                 return match finding {
                     Finding::Served(ServedAs { resource, .. }) => Availability::Served(resource),
-                    Finding::Missing(reason) | Finding::Unknown(reason) => Availability::Missing(reason),
+                    Finding::Mismatch(reason) | Finding::Missing(reason) | Finding::Unknown(reason) => {
+                        Availability::Missing(reason)
+                    }
                 };
             }
             if self.state.changed().await.is_err() {

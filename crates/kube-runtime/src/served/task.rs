@@ -18,6 +18,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
     let mut schedule = Schedule::new(Instant::now());
     let mut changes = pin!(changes(&shared.client));
     let mut refused = [false; 2];
+    let mut is_failing = false;
     loop {
         tokio::select! {
             biased;
@@ -37,19 +38,27 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 schedule.set_blind(refused.contains(&true), now);
             }
             () = until(schedule.next()) => {
-                let answer = discover(&shared).await;
+                let answer = discover(&shared, &mut is_failing).await;
                 schedule.discovered(answer, Instant::now());
             }
         }
     }
 }
 
-async fn discover(shared: &Shared) -> Answer {
+/// `is_failing`: whether the log says that it fails.
+async fn discover(shared: &Shared, is_failing: &mut bool) -> Answer {
     shared.mapper.invalidate();
     match shared.mapper.discovery().await {
-        Ok(discovery) => shared.answered(&*discovery),
+        Ok(discovery) => {
+            if std::mem::take(is_failing) {
+                tracing::info!("discovery works again");
+            }
+            shared.answered(&*discovery)
+        }
         Err(error) => {
-            tracing::warn!(%error, "discovery failed, and is retried: which kinds are served is as before");
+            if !std::mem::replace(is_failing, true) {
+                tracing::warn!(%error, "discovery failed, and is retried until it works: which kinds are served is as before");
+            }
             Answer::Unclear
         }
     }

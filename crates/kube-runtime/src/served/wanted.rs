@@ -75,8 +75,9 @@ impl Shared {
             let is_doubtful = it.doubts(before.as_ref(), &finding, now);
             answer = answer.max(match &finding {
                 Finding::Served(_) => Answer::AllServed,
-                Finding::Missing(_) if !is_doubtful => Answer::SomeMissing,
-                Finding::Missing(_) | Finding::Unknown(_) => Answer::Unclear,
+                _ if is_doubtful => Answer::Unclear,
+                Finding::Mismatch(_) | Finding::Missing(_) => Answer::SomeMissing,
+                Finding::Unknown(_) => Answer::Unclear,
             });
             if is_doubtful {
                 continue;
@@ -115,7 +116,7 @@ impl Wanted {
     /// Whether a kind that was served is missing only perhaps.
     fn doubts(&mut self, before: Option<&State>, finding: &Finding, now: Instant) -> bool {
         let was_served = before.is_some_and(State::is_served);
-        if !was_served || !matches!(finding, Finding::Missing(_)) {
+        if !was_served || !matches!(finding, Finding::Mismatch(_) | Finding::Missing(_)) {
             self.doubted = None;
             self.deleted = self.deleted.filter(|_| was_served);
             return false;
@@ -146,8 +147,9 @@ impl State {
     }
 }
 
-/// Logs a change.
+/// Logs a change, once. That an optional kind is missing is no fault, nor is its end, which someone wanted; what the program cannot use is.
 fn report(kind: &str, before: Option<&Finding>, now: &Finding) {
+    let was_served = matches!(before, Some(Finding::Served(_)));
     match (before, now) {
         (Some(Finding::Served(before)), Finding::Served(now)) => {
             let (before, now) = (describe(before), describe(now));
@@ -157,15 +159,25 @@ fn report(kind: &str, before: Option<&Finding>, now: &Finding) {
             );
         }
         (_, Finding::Served(now)) => tracing::info!(kind, "the kind is served as {}", describe(now)),
-        (Some(Finding::Served(_)), Finding::Missing(reason) | Finding::Unknown(reason)) => {
-            tracing::error!(
+        (_, Finding::Mismatch(reason)) => {
+            tracing::error!(kind, reason, "the kind cannot be used: what uses it waits until it can");
+        }
+        (_, Finding::Missing(reason) | Finding::Unknown(reason)) if was_served => {
+            tracing::warn!(
                 kind,
                 reason,
                 "the kind is not served any more: what uses it stops until it returns"
             );
         }
+        // That its group cannot be looked up, or can again, is not news.
+        (
+            Some(Finding::Missing(_) | Finding::Unknown(_)),
+            Finding::Missing(reason) | Finding::Unknown(reason),
+        ) => {
+            tracing::debug!(kind, reason, "the kind is still not served");
+        }
         (_, Finding::Missing(reason) | Finding::Unknown(reason)) => {
-            tracing::warn!(kind, reason, "the kind is not served: what uses it waits for it");
+            tracing::info!(kind, reason, "the kind is not served: what uses it waits for it");
         }
     }
 }

@@ -3,13 +3,14 @@
 use crate::common::{ApiExt, config_maps, eventually, named, owned, server, set_subscriber, wait_for_change};
 use futures::{StreamExt, stream::BoxStream};
 use http::Request;
+use http_body_util::{BodyExt, Either, Full};
 use k8s_openapi::{
     api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube_client::{Api, Client, client::Body};
 use kube_core::{
     ApiResource, DynamicObject, GroupVersionKind, Resource,
-    params::{DeleteParams, PostParams},
+    params::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use kube_runtime::{
     Controller,
@@ -24,7 +25,10 @@ use std::{
     collections::BTreeMap,
     convert::Infallible,
     io,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -294,7 +298,7 @@ async fn a_definition_of_another_scope_or_version_is_an_error_of_that_source_alo
     }
     let errors = log.lines("ERROR");
     assert!(
-        errors.iter().any(|line| line.contains("not served any more") && line.contains("cluster-scoped")),
+        errors.len() == 2 && errors[0].contains("cluster-scoped") && errors[1].contains("in v2 only"),
         "{errors:?}"
     );
     undefine(&client).await;
@@ -373,6 +377,150 @@ async fn discovery_that_fails_changes_nothing_and_the_controller_starts_without_
     // It is retried after at most 30 s.
     within(60 * SECOND, &mut reconciles).await;
     assert_eq!(kinds.snapshot()[0].state, "served");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_missing_is_one_line_and_no_warning() {
+    let (log, _guard) = Log::capture();
+    let (_server, client) = server();
+    let mut kind = ServedKinds::new(client.clone()).kind_in(leaf("v1"), [], None);
+    assert!(matches!(kind.next().await, Availability::Missing(_)));
+    sleep(600 * SECOND).await;
+    let missing = log.lines("is not served: ");
+    assert!(missing.len() == 1 && missing[0].contains("INFO"), "{missing:?}");
+    for round in 1..3 {
+        define(&client, "Namespaced", &["v1"]).await;
+        assert!(matches!(kind.next().await, Availability::Served(_)));
+        assert_eq!(log.lines("WARN").len(), round - 1);
+        undefine(&client).await;
+        assert!(matches!(kind.next().await, Availability::Missing(_)));
+        sleep(600 * SECOND).await;
+        assert_eq!(log.lines("WARN").len(), round, "its objects are gone");
+    }
+    assert!(log.lines("WARN").iter().all(|line| line.contains("not served any more")));
+    assert_eq!((log.lines("is not served: ").len(), log.lines("ERROR").len()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn discovery_that_fails_for_long_is_one_line() {
+    let (log, _guard) = Log::capture();
+    let (server, client) = server();
+    let broken = || server.fault(Match::path("/apis").verb("get"), Fault::status(503, "ServiceUnavailable"));
+    let fault = broken();
+    let mut kind = ServedKinds::new(client.clone()).kind_in(leaf("v1"), [], None);
+    assert!(timeout(600 * SECOND, kind.next()).await.is_err());
+    assert_eq!(log.lines("discovery failed").len(), 1);
+    fault.remove();
+    assert!(matches!(kind.next().await, Availability::Missing(_)));
+    assert_eq!(log.lines("discovery works again").len(), 1);
+    let _again = broken();
+    define(&client, "Namespaced", &["v1"]).await;
+    sleep(600 * SECOND).await;
+    assert_eq!(log.lines("discovery failed").len(), 2);
+}
+
+/// A client of this server, of whose group `example.com` an aggregated API is the server while `away` is false.
+fn aggregated(server: ApiServer, away: &Arc<AtomicBool>) -> Client {
+    let away = Arc::clone(away);
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, away) = (server.clone(), away.load(Relaxed));
+        async move {
+            let path = request.uri().path().to_owned();
+            let response = server.oneshot(request).await?;
+            if !away || (path != "/apis" && !path.starts_with("/apis/example.com/")) {
+                return Ok::<_, io::Error>(response.map(Either::Left));
+            }
+            if path != "/apis" {
+                let text = Full::from("the server of the API is away");
+                return Ok(http::Response::builder().status(503).body(Either::Right(text)).unwrap());
+            }
+            let (head, body) = response.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let mut groups: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            let groups_of = groups["items"].as_array_mut().unwrap();
+            groups_of.iter_mut().filter(|it| it["metadata"]["name"] == "example.com").for_each(|group| {
+                group["versions"] = json!([{ "version": "v1", "freshness": "Stale" }]);
+            });
+            Ok(http::Response::from_parts(head, Either::Right(Full::from(groups.to_string()))))
+        }
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_aggregated_api_that_is_away_is_not_gone() {
+    let (log, _guard) = Log::capture();
+    let (server, client) = server();
+    let owner = config_maps(&client).add(named("a")).await;
+    define(&client, "Namespaced", &["v1"]).await;
+    add_leaf(&client, "leaf", &owner).await;
+    let away = Arc::new(AtomicBool::new(false));
+    let program = aggregated(server, &away);
+    let kinds = ServedKinds::new(program.clone());
+    let leaves = Api::namespaced_with(program.clone(), "default", &leaf("v1"));
+    let writer = Writer::new(leaf("v1"));
+    let store = writer.as_reader();
+    let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default()).store(writer);
+    let mut reconciles = reconciles(&program, related.if_served(&kinds));
+    within(15 * SECOND, &mut reconciles).await;
+    assert_eq!((kinds.snapshot()[0].state, store.len()), ("served", 1));
+    away.store(true, Relaxed);
+    // A definition of the group changes, so that the server is asked.
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let change = Patch::Merge(json!({ "metadata": { "labels": { "a": "b" } } }));
+    definitions.patch("leaves.example.com", &PatchParams::default(), &change).await.unwrap();
+    within(600 * SECOND, &mut reconciles).await;
+    assert_eq!((kinds.snapshot()[0].state, store.len()), ("served", 1));
+    assert_eq!(log.lines("cannot be fetched").len(), 1, "although it is asked every 30 s");
+    let late = ServedKinds::new(program.clone());
+    let mut kind = late.kind_in(leaf("v1"), [], None);
+    assert!(matches!(kind.next().await, Availability::Missing(why) if why.contains("cannot say now")));
+    away.store(false, Relaxed);
+    assert!(matches!(timeout(31 * SECOND, kind.next()).await, Ok(Availability::Served(_))));
+    within(60 * SECOND, &mut reconciles).await;
+    add_leaf(&client, "other", &owner).await;
+    assert_eq!(within(SECOND, &mut reconciles).await, 1, "its watch goes on");
+    assert_eq!(log.lines("not served any more"), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_a_kind_comes_or_goes_all_objects_are_reconciled_once_in_the_background() {
+    let (_server, client) = server();
+    let names: Vec<String> = (0..20).map(|number| format!("map-{number:02}")).collect();
+    for name in &names {
+        config_maps(&client).add(named::<ConfigMap>(name)).await;
+    }
+    let leaves: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &leaf("v1"));
+    let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default());
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let reconcile = async |map: Arc<ConfigMap>, log: Arc<Mutex<Vec<String>>>| {
+        log.lock().unwrap().push(map.metadata.name.clone().unwrap());
+        sleep(SECOND).await;
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    let running = Controller::new(config_maps(&client), watcher::Config::default())
+        .owns_related(related.if_served(&ServedKinds::new(client.clone())))
+        .with_config(kube_runtime::Config::default().concurrency(1))
+        .run(reconcile, wait_for_change, Arc::clone(&log));
+    let _running = tokio::spawn(running.for_each(|_| async {}));
+    sleep(60 * SECOND).await;
+    for comes in [true, false] {
+        log.lock().unwrap().clear();
+        match comes {
+            true => define(&client, "Namespaced", &["v1"]).await,
+            false => undefine(&client).await,
+        }
+        while log.lock().unwrap().len() < 3 {
+            sleep(SECOND / 10).await;
+        }
+        config_maps(&client).touch("map-19", if comes { "a" } else { "b" }).await;
+        sleep(100 * SECOND).await;
+        let mut order = log.lock().unwrap().clone();
+        let changed = order.iter().position(|name| name == "map-19");
+        assert!(changed.is_some_and(|at| at <= 4), "a change is before them: {order:?}");
+        order.sort();
+        assert_eq!(order, names, "comes: {comes}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -301,7 +301,7 @@ impl Applying {
 
 /// A name for a run, which no other run has.
 fn new_run() -> String {
-    format!("{} {:016x}", jiff::Timestamp::now(), RandomState::new().build_hasher().finish())
+    format!("{} {:016x}", kube_client::time::now(), RandomState::new().build_hasher().finish())
 }
 
 fn list_error(resource: &ApiResource, namespace: Option<&str>, source: Error) -> ApplySetError {

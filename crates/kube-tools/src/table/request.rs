@@ -42,7 +42,7 @@ fn urls<K: Resource>(api: &Api<K>) -> Request {
 async fn request_table<K: Resource>(api: Api<K>, verb: &'static str, request: BuiltRequest) -> Result<Table> {
     let request = as_table(verb, request)?;
     let text = Client::from(api).request_text(request).await?;
-    decode(&text, Timestamp::now()).map_err(Error::SerdeError)
+    decode(&text, kube_client::time::now()).map_err(Error::SerdeError)
 }
 
 fn as_table(verb: &'static str, request: BuiltRequest) -> Result<http::Request<Vec<u8>>> {

@@ -72,7 +72,7 @@ impl LogLinesParams {
     /// Sets the [`since_time`](Self::since_time) to so long ago; to no time if that is before the year -9999.
     #[must_use]
     pub fn since(mut self, ago: Duration) -> Self {
-        self.since_time = Timestamp::now().checked_sub(ago).ok();
+        self.since_time = kube_client::time::now().checked_sub(ago).ok();
         self
     }
 
