@@ -6,8 +6,7 @@
 
 use std::future::Future;
 
-use http::request::Parts;
-use http::{Method, Uri};
+use http::{Method, Request, Uri};
 use kube_core::reconcile::{Observed, OwnWrite, ReconcileMark, StoreRead};
 use tokio::task::JoinHandle;
 
@@ -128,13 +127,13 @@ pub(crate) fn began() -> Option<u64> {
 }
 
 /// Marks a request of the current reconcile, if there is one.
-pub(crate) fn mark(parts: &mut Parts) {
+pub(crate) fn mark<B>(request: &mut Request<B>) {
     let Ok(mark) = CURRENT.try_with(|scope| scope.mark.clone()) else { return };
-    if parts.extensions.get::<ReconcileMark>().is_some() {
+    if request.extensions().get::<ReconcileMark>().is_some() {
         return; // by a client above this one
     }
-    mark.observe(|| Observed::Requested { method: &parts.method, uri: &parts.uri });
-    parts.extensions.insert(mark);
+    mark.observe(|| Observed::Requested { method: request.method(), uri: request.uri() });
+    request.extensions_mut().insert(mark);
 }
 
 /// A request that may write, made in a scope: once its response is known, what it has written is recorded.
@@ -146,7 +145,7 @@ pub(crate) struct PendingWrite {
 
 impl PendingWrite {
     /// `None` outside of a scope, and for a request that does not write an object.
-    pub(crate) fn of<B>(request: &http::Request<B>) -> Option<Self> {
+    pub(crate) fn of<B>(request: &Request<B>) -> Option<Self> {
         let mark = CURRENT.try_with(|scope| scope.mark.clone()).ok()?;
         if !OwnWrite::may_follow(request.method(), request.uri()) {
             return None;

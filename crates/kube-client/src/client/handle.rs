@@ -205,16 +205,12 @@ impl Client {
     ///
     /// # Errors
     /// If there is no response: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
+    pub async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>> {
+        reconcile::mark(&mut request);
         if let Some(access) = &self.access {
             follow(access);
+            request.extensions_mut().insert(Decided(reconcile::began().unwrap_or_else(cluster_changes)));
         }
-        let (mut parts, body) = request.into_parts();
-        reconcile::mark(&mut parts);
-        if self.access.is_some() {
-            parts.extensions.insert(Decided(reconcile::began().unwrap_or_else(cluster_changes)));
-        }
-        let request = Request::from_parts(parts, body);
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
     }

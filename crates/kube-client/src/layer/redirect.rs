@@ -2,8 +2,8 @@
 
 use std::task::{Context, Poll};
 
-use futures::FutureExt;
-use futures::future::{BoxFuture, Either};
+use futures::future::{BoxFuture, Either, ready};
+use futures::{FutureExt, TryFutureExt};
 use http::header::{LOCATION, UPGRADE};
 use http::uri::{Parts, Scheme};
 use http::{Method, Request, Response, Uri};
@@ -53,10 +53,14 @@ where
             && !request.headers().contains_key(UPGRADE);
         let copy = if follows { try_clone_request(&request) } else { None };
         let first = self.inner.call(request);
-        match copy {
-            Some(copy) => Either::Right(follow(first, copy, self.inner.clone()).boxed()),
-            None => Either::Left(first),
-        }
+        let Some(request) = copy else { return Either::Left(first) };
+        let service = self.inner.clone();
+        let response = first.and_then(move |response| match target(&response, request.uri()) {
+            // In a box, so that the future of each other request is smaller.
+            Some(_) => Either::Right(follow(response, request, service).boxed()),
+            None => Either::Left(ready(Ok(response))),
+        });
+        Either::Right(response.boxed())
     }
 }
 
@@ -64,14 +68,13 @@ where
 const MAX_REDIRECTS: usize = 10;
 
 async fn follow<S, B>(
-    first: S::Future,
+    mut response: Response<B>,
     mut request: Request<Body>,
     service: S,
 ) -> Result<Response<B>, BoxError>
 where
     S: Service<Request<Body>, Response = Response<B>, Error = BoxError> + Clone,
 {
-    let mut response = first.await?;
     for _ in 0..MAX_REDIRECTS {
         let Some(target) = target(&response, request.uri()) else { break };
         tracing::debug!(status = response.status().as_u16(), path = target.path(), "following a redirect");

@@ -148,7 +148,7 @@ where
         let this = self.project();
         let _entered = this.span.enter();
         let result = ready!(this.inner.poll(cx));
-        let took = this.started.elapsed();
+        let started = *this.started;
         match &result {
             Ok(response) => {
                 let status = response.status();
@@ -157,13 +157,13 @@ where
                     this.span.record("otel.status_code", "ERROR");
                     this.span.record("error.type", status.as_u16());
                 }
-                tracing::debug!(status = status.as_u16(), ?took, "received a response");
+                tracing::debug!(status = status.as_u16(), took = ?started.elapsed(), "received a response");
             }
             Err(err) => {
                 this.span.record("otel.status_code", "ERROR");
                 this.span.record("error.type", "transport");
                 this.span.record("otel.status_description", tracing::field::display(err));
-                tracing::debug!(error = %err, ?took, "the request failed");
+                tracing::debug!(error = %err, took = ?started.elapsed(), "the request failed");
             }
         }
         Poll::Ready(result)

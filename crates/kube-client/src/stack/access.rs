@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 use http::{Request, Response, StatusCode, Uri};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
@@ -126,6 +128,26 @@ impl<S: Stack> CurrentAccess<S> {
         self.current.read().epoch
     }
 
+    /// Marks the outcome of a request that was sent by the access of `epoch`, if it may succeed by the present one.
+    async fn mark_outdated<T>(
+        self: Arc<Self>,
+        outcome: Result<Response<T>, BoxError>,
+        epoch: u64,
+        cluster: u64,
+    ) -> Result<Response<T>, BoxError> {
+        let may_be_outdated = match &outcome {
+            Ok(response) => response.status() == StatusCode::UNAUTHORIZED,
+            Err(err) => {
+                let first: &(dyn std::error::Error + 'static) = &**err;
+                iter::successors(Some(first), |&err| err.source()).any(is_connect)
+            }
+        };
+        match may_be_outdated && self.is_exchanged_since(epoch, cluster).await {
+            true => Outdated::mark(outcome),
+            false => outcome,
+        }
+    }
+
     /// Whether the access has been exchanged since `epoch` and leads to the same cluster, after the source has been read again where there
     /// is one. What was meant for one cluster is not sent to another.
     async fn is_exchanged_since(&self, epoch: u64, cluster: u64) -> bool {
@@ -141,10 +163,11 @@ impl<S: Stack> CurrentAccess<S> {
     }
 }
 
-async fn send<S: Stack>(
+/// The future is boxed, because each layer above moves the one of the layer below.
+fn send<S: Stack>(
     access: Arc<CurrentAccess<S>>,
     request: Request<Body>,
-) -> Result<Response<S::Body>, BoxError> {
+) -> BoxFuture<'static, Result<Response<S::Body>, BoxError>> {
     let (service, epoch, cluster, cluster_since) = {
         let current = access.current.read();
         if current.epoch > 0 {
@@ -154,20 +177,9 @@ async fn send<S: Stack>(
     };
     let decided = request.extensions().get::<Decided>();
     if decided.is_some_and(|decided| decided.0 < cluster_since) {
-        return Err(NotMeantForCluster.into());
+        return ready(Err(NotMeantForCluster.into())).boxed();
     }
-    let outcome = service.oneshot(request).await;
-    let may_be_outdated = match &outcome {
-        Ok(response) => response.status() == StatusCode::UNAUTHORIZED,
-        Err(err) => {
-            let first: &(dyn std::error::Error + 'static) = &**err;
-            iter::successors(Some(first), |&err| err.source()).any(is_connect)
-        }
-    };
-    match may_be_outdated && access.is_exchanged_since(epoch, cluster).await {
-        true => Outdated::mark(outcome),
-        false => outcome,
-    }
+    service.oneshot(request).then(move |outcome| access.mark_outdated(outcome, epoch, cluster)).boxed()
 }
 
 /// The span of the request was opened for the first server.

@@ -1,7 +1,7 @@
 //! The builder of requests, and the paths that it accepts.
 
 use http::{
-    Method,
+    HeaderValue, Method, Uri,
     header::{ACCEPT, CONTENT_TYPE},
 };
 
@@ -139,24 +139,35 @@ impl RequestBuilder {
     ) -> Result<http::Request<Vec<u8>>, Error> {
         let Self { method, path: mut uri, query, accept } = self;
         uri.push_str(query.as_ref().map_or("", Query::as_str));
-        let mut builder = http::Request::builder().method(method).uri(uri).header(ACCEPT, accept);
+        // Not by http's builder, which moves the whole request with each call.
+        let mut request = http::Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = Uri::try_from(uri).map_err(|err| Error::BuildRequest(err.into()))?;
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
         if let Some(content_type) = content_type {
-            builder = builder.header(CONTENT_TYPE, content_type);
+            request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         }
-        builder.body(body).map_err(Error::BuildRequest)
+        Ok(request)
     }
 }
 
 /// Validates the path of a collection.
 fn collection_path(url_path: &str) -> Result<String, Error> {
-    if let Some(segment) = url_path.trim_start_matches('/').split('/').find(|s| !is_encoded_segment(s)) {
+    let mut segments = url_path.trim_start_matches('/').as_bytes().split(|byte| *byte == b'/');
+    if let Some(segment) = segments.find(|segment| !is_encoded_segment(segment)) {
+        let segment = String::from_utf8_lossy(segment);
         return Err(Error::invalid(format!(
             "the path {url_path:?} has the segment {segment:?}; a namespace must not be empty, `.`, `..`, or contain a \
                  slash or a percent sign"
         )));
     }
-    Ok(url_path.to_owned())
+    let mut path = String::with_capacity(url_path.len() + USUAL_REST);
+    path.push_str(url_path);
+    Ok(path)
 }
+
+/// Room for a name, a subresource and a query.
+const USUAL_REST: usize = 100;
 
 /// Appends one segment, such as an object's name; `what` describes it in errors.
 fn push_segment(path: &mut String, what: &str, segment: &str) -> Result<(), Error> {
@@ -176,7 +187,7 @@ fn is_segment(segment: &str) -> bool {
 }
 
 /// The same for an encoded segment.
-fn is_encoded_segment(segment: &str) -> bool {
-    !matches!(segment, "" | "." | "..")
-        && !segment.as_bytes().windows(3).any(|code| matches!(code, b"%2F" | b"%2f" | b"%25"))
+fn is_encoded_segment(segment: &[u8]) -> bool {
+    let is_unsafe = |code: &[u8]| matches!(code, b"%2F" | b"%2f" | b"%25");
+    !matches!(segment, b"" | b"." | b"..") && !(segment.contains(&b'%') && segment.windows(3).any(is_unsafe))
 }

@@ -1,18 +1,18 @@
 //! Sends requests over HTTP/1.1 by hyper-util's client, which keeps idle connections for the next request.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use futures::future::{Either, ready};
+use futures::future::BoxFuture;
 use http::{Request, Response, Uri};
 use http_body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioTimer;
 use parking_lot::Mutex;
-use tower::util::BoxCloneSyncService;
-use tower::{BoxError, ServiceExt, service_fn};
+use tower::{BoxError, Service, ServiceExt};
 
 use super::body::Http1Body;
 use super::health::{Health, InFlight};
@@ -31,7 +31,25 @@ pub(in crate::transport) struct Http1Client<B> {
     health: Option<Arc<Health>>,
 }
 
-type Connect = BoxCloneSyncService<Uri, ServerIo, BoxError>;
+/// Makes a connection. hyper-util clones its connector with every request, so the clones share one.
+#[derive(Clone)]
+struct Connect(Arc<dyn Fn(Uri) -> Connecting + Send + Sync>);
+
+type Connecting = BoxFuture<'static, Result<ServerIo, BoxError>>;
+
+impl Service<Uri> for Connect {
+    type Response = ServerIo;
+    type Error = BoxError;
+    type Future = Connecting;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, server: Uri) -> Connecting {
+        (self.0)(server)
+    }
+}
 
 impl<B> Http1Client<B>
 where
@@ -90,21 +108,21 @@ where
 }
 
 fn gated(connector: ServerConnector, gate: Arc<ConnectGate>, executor: SharedExecutor) -> Connect {
-    BoxCloneSyncService::new(service_fn(move |server: Uri| {
+    Connect(Arc::new(move |server| {
         let connecting = connector.clone().oneshot(server).boxed();
         let attempt = Arc::clone(&gate).attempt(executor.clone(), connecting);
-        async move { Ok(attempt.await?) }
+        async move { Ok(attempt.await?) }.boxed()
     }))
 }
 
 /// A connector that returns an open connection first.
 fn starting_with(first: ServerIo, connector: Connect) -> Connect {
-    let first = Arc::new(Mutex::new(Some(first)));
-    BoxCloneSyncService::new(service_fn(move |server: Uri| {
+    let first = Mutex::new(Some(first));
+    Connect(Arc::new(move |server| {
         let first = first.lock().take();
         match first {
-            Some(io) => Either::Left(ready(Ok(io))),
-            None => Either::Right(connector.clone().oneshot(server)),
+            Some(io) => async { Ok(io) }.boxed(),
+            None => (connector.0)(server),
         }
     }))
 }
