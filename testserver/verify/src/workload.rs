@@ -91,9 +91,9 @@ impl Step {
         self.with(Act::Advance(time))
     }
 
-    /// Does anything else with the server: no fault concerns it. It waits until the webhooks of the operator are there, and an operator that
-    /// was to stay down starts again if it takes a simulated minute. After a day it ends in a finding: use [`advance`](Self::advance) to let
-    /// time pass.
+    /// Does anything else with the server: no fault concerns it. It waits until the webhooks of the operator are there, and an operator
+    /// that was to stay down starts again if it takes a simulated minute. After a day it ends in a finding: use
+    /// [`advance`](Self::advance) to let time pass.
     pub fn call<Fut>(self, act: impl Fn(ApiServer) -> Fut + Send + Sync + 'static) -> Self
     where
         Fut: Future<Output = ()> + Send + 'static,

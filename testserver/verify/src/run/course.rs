@@ -364,8 +364,8 @@ impl<'r> Run<'r> {
             self.pass(SLOW).await;
         }
         // The old version has places where it has them in the runs with an upgrade.
-        let is_reference = self.reference.is_none() && !self.plan.upgrades();
-        let for_an_hour = is_reference && self.known.stays_still_for_an_hour;
+        let for_an_hour =
+            self.reference.is_none() && !self.plan.upgrades() && self.known.stays_still_for_an_hour;
         let last = self.scenario.steps.len();
         let before = loop {
             // An hour of its own for the requests, too.
