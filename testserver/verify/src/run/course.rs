@@ -394,13 +394,11 @@ impl<'r> Run<'r> {
 
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
-        self.note_webhooks(self.versions.len());
+        self.note_all_webhooks(self.versions.len());
         if self.session.failure.has_come() {
             // Its text may have values that no look has seen.
             self.hidden.learn(&self.session.whole_state());
         }
-        let never = self.world.webhooks().never_called();
-        self.session.trace(|trace| trace.webhooks_never_called = never);
         self.outcome.is_old = !self.session.is_judged();
         self.judge_trace();
         self.hide();

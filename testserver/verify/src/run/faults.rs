@@ -81,6 +81,13 @@ impl Run<'_> {
         }
     }
 
+    /// The same at the end, and which were never called.
+    pub(super) fn note_all_webhooks(&self, at: usize) {
+        self.note_webhooks(at);
+        let never = self.world.webhooks().never_called();
+        self.session.trace(|trace| trace.webhooks_never_called = never);
+    }
+
     /// Deletes the first pod that someone makes again, as an eviction does.
     async fn evict_pod(&mut self) {
         let Some(pod) = self.session.evictable_pods().into_iter().next() else { return };
