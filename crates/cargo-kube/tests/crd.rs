@@ -183,3 +183,13 @@ async fn with_a_cluster_objects_are_compared_checked_and_migrated() {
     let (code, output) = run(&["diff", "--cluster", "without.yaml"]);
     assert!(code == Some(1) && !output.contains("breaks objects"), "only clients of v1 are broken: {output}");
 }
+
+#[test]
+fn check_of_nothing_is_an_error_that_names_what_there_is() {
+    let mut typo = page("a", 1);
+    typo["kind"] = json!("Pge");
+    let home = home(&[("new.yaml", definition(&[("v1", 10)])), ("typo.yaml", typo)]);
+    let output = cargo_kube(home.path(), &["check", "typo.yaml", "new.yaml"]);
+    let expected = "error: typo.yaml: expected an object of pages.example.com; found Pge of example.com/v1\n";
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), expected.to_owned()));
+}

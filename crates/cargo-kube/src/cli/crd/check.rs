@@ -1,5 +1,6 @@
 //! `cargo kube crd check`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -96,18 +97,23 @@ impl Check {
         Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    async fn check_files(&self, objects: &Path, new: &Path) -> Result<Found> {
+    async fn check_files(&self, path: &Path, new: &Path) -> Result<Found> {
         let new = inputs::some_definitions(new, self.recursive)?;
         let old = match &self.old {
             Some(path) => inputs::some_definitions(path, self.recursive)?,
             None => Definitions::default(),
         };
-        let objects = inputs::objects(objects, self.recursive)?;
+        let objects = inputs::objects(path, self.recursive)?;
         let mut found = Found::default();
         for crd in new.iter() {
             let checker = checker(crd, &old).await?;
             let own = objects.iter().filter(|object| checker.is_for(object)).cloned();
             found.add(checker.check(own).await?);
+        }
+        if found.objects == 0 {
+            let names: Vec<_> = new.iter().filter_map(|crd| crd.metadata.name.as_deref()).collect();
+            let (path, names) = (path.display(), names.join(", "));
+            bail!("{path}: expected an object of {names}; found {}", kinds_of(&objects));
         }
         Ok(found)
     }
@@ -133,6 +139,13 @@ impl Check {
         }
         Ok(found)
     }
+}
+
+/// In words, each kind once.
+fn kinds_of<'o>(objects: impl IntoIterator<Item = &'o DynamicObject>) -> String {
+    let types = objects.into_iter().filter_map(|object| object.types.as_ref());
+    let kinds: BTreeSet<_> = types.map(|types| format!("{} of {}", types.kind, types.api_version)).collect();
+    if kinds.is_empty() { "none".to_owned() } else { Vec::from_iter(kinds).join(", ") }
 }
 
 async fn checker(new: &CustomResourceDefinition, old: &Definitions) -> Result<Checker> {

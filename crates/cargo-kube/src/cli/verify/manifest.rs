@@ -65,13 +65,20 @@ pub(super) fn library(root: &Path, manifest: &DocumentMut) -> Library {
     }
 }
 
+/// The release of k8s-openapi that the test server is built with.
+const K8S_OPENAPI: &str = "0.29";
+
 /// Adds the dependencies of the test that the package does not have yet. `with_kube` is for operators that are functions of a `Client`.
 pub(super) fn add_dev_dependencies(
     manifest: &mut DocumentMut,
     source: &Source,
     with_kube: bool,
 ) -> Result<()> {
-    let features = if with_kube { ", features = [\"kube\"]" } else { "" };
+    // A package that does not use this release of k8s-openapi chooses no version for it.
+    let chosen = [("\"kube\"", with_kube), ("\"latest\"", !chooses_version(manifest))];
+    let features: Vec<_> = chosen.iter().filter(|(_, is_needed)| *is_needed).map(|(name, _)| *name).collect();
+    let features =
+        if features.is_empty() { String::new() } else { format!(", features = [{}]", features.join(", ")) };
     let mut missing = vec![
         ("kube-testserver", format!("{{ {} }}", source.dependency(TESTSERVER))),
         ("kube-verify", format!("{{ {}{features} }}", source.dependency(VERIFY))),
@@ -88,6 +95,17 @@ pub(super) fn add_dev_dependencies(
         table.insert(name, Item::Value(value));
     }
     Ok(())
+}
+
+/// Whether the package depends on the release of k8s-openapi that the test server is built with, or on one that only its workspace knows.
+fn chooses_version(manifest: &DocumentMut) -> bool {
+    let tables = ["dependencies", "dev-dependencies"].into_iter().filter_map(|table| manifest.get(table));
+    let mut entries = tables.filter_map(|table| table.get("k8s-openapi"));
+    entries.any(|entry| {
+        let version = entry.as_str().or_else(|| entry.get("version").and_then(Item::as_str));
+        version
+            .is_none_or(|version| version.trim_start_matches(['=', '^', '~', ' ']).starts_with(K8S_OPENAPI))
+    })
 }
 
 /// Whether tests of the package can use the crate.
@@ -109,7 +127,7 @@ mod tests {
 
     #[test]
     fn dependencies_that_are_missing_are_added_and_no_others() {
-        let package = "[package]\nname = \"op\"\n";
+        let package = "[package]\nname = \"op\"\n\n[dependencies]\nk8s-openapi = \"0.29\"\n";
         let all = "\n[dev-dependencies]\n\
                    kube-testserver = { path = \"../kube/testserver/server\" }\n\
                    kube-verify = { path = \"../kube/testserver/verify\", features = [\"kube\"] }\n\
@@ -124,6 +142,7 @@ mod tests {
         assert_eq!(added(&complete, true), complete);
 
         let some = "[dependencies]\n\
+                    k8s-openapi = { version = \"=0.29.0\", features = [\"latest\"] }\n\
                     serde_json = \"1.0.1\" # exactly\n\
                     kube-testserver = { path = \"x\", optional = true }\n\n\
                     [dev-dependencies]\ntower = \"0.5\"\n\n[profile.dev]\ndebug = false\n";
@@ -131,10 +150,25 @@ mod tests {
                         kube-testserver = { path = \"../kube/testserver/server\" }\n\
                         kube-verify = { path = \"../kube/testserver/verify\" }\n\n[profile.dev]\n";
         let text = added(some, false);
-        assert!(
-            text.contains(expected) && text.starts_with("[dependencies]\nserde_json = \"1.0.1\" # exactly\n"),
-            "{text}"
-        );
+        assert!(text.contains(expected) && text.contains("\nserde_json = \"1.0.1\" # exactly\n"), "{text}");
+    }
+
+    #[test]
+    fn a_version_is_chosen_for_a_package_that_does_not_use_the_same_k8s_openapi() {
+        for (package, with_kube, features) in [
+            ("", false, "[\"latest\"]"),
+            (
+                "[dependencies]\nk8s-openapi = { version = \"0.25\", features = [\"latest\"] }\n",
+                false,
+                "[\"latest\"]",
+            ),
+            ("[dependencies]\nkube = { path = \"../kube/crates/kube\" }\n", true, "[\"kube\", \"latest\"]"),
+        ] {
+            let text = added(package, with_kube);
+            assert!(text.contains(&format!("verify\", features = {features} }}")), "{text}");
+        }
+        let inherited = added("[dependencies]\nk8s-openapi = { workspace = true }\n", false);
+        assert!(inherited.contains("testserver/verify\" }"), "{inherited}");
     }
 
     #[test]

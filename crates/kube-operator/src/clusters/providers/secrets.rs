@@ -1,4 +1,4 @@
-//! Secrets of the hub with a kubeconfig, as cluster-api, Argo CD and others write them.
+//! Secrets of the hub with a kubeconfig, as cluster-api and others write them.
 
 use super::announced::{AsyncSpec, of_objects};
 use crate::clusters::{
