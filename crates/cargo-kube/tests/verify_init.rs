@@ -42,7 +42,7 @@ impl Project {
         let kube = format!("{CHECKOUT}/crates/kube");
         project.write(
             "Cargo.toml",
-            &format!("[package]\nname = \"op\"\n\n[dependencies]\nkube = {{ path = {kube:?} }}\n"),
+            &format!("[package]\nname = \"op\"\n\n[dependencies]\nk8s-openapi = \"0.29\"\nkube = {{ path = {kube:?} }}\n"),
         );
         // What is deployed beside the definitions is no sample.
         project.write(
@@ -166,7 +166,8 @@ fn an_operator_with_another_client_library_is_a_function_of_a_service() {
         "{test}"
     );
     let verify = format!("{CHECKOUT}/testserver/verify");
-    assert!(manifest.contains(&format!("kube-verify = {{ path = {verify:?} }}\n")), "{manifest}");
+    let dependency = format!("kube-verify = {{ path = {verify:?}, features = [\"latest\"] }}\n");
+    assert!(manifest.contains(&dependency), "{manifest}");
 }
 
 #[test]
@@ -227,7 +228,7 @@ fn a_member_of_a_workspace_uses_what_it_inherits() {
     project.done("ops/page", &options);
     let test = project.read("ops/page/tests/verify.rs");
     assert!(test.contains("read(\"../../deploy/install.yaml\")") && test.contains("fn(Client)"), "{test}");
-    assert!(project.read("ops/page/Cargo.toml").contains("features = [\"kube\"]"));
+    assert!(project.read("ops/page/Cargo.toml").contains("features = [\"kube\", \"latest\"]"));
 }
 
 #[test]
