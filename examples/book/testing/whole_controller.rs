@@ -43,10 +43,10 @@ async fn a_namespace_is_welcomed_although_a_write_fails_and_a_watch_breaks() {
     await_condition(maps, "welcome", |map: Option<&ConfigMap>| map.is_some()).await.unwrap();
     running.abort();
 }
-// ANCHOR_END: all
 
 fn named<K: kube::Resource + Default>(name: &str) -> K {
     let mut object = K::default();
     *object.meta_mut() = ObjectMeta { name: Some(name.into()), ..Default::default() };
     object
 }
+// ANCHOR_END: all

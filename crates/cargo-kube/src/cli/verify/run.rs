@@ -146,6 +146,10 @@ fn build(program: &Program, test: &str) -> Result<PathBuf> {
     let output =
         command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
     if !output.status.success() {
+        let file = program.manifest.with_file_name("tests").join(test).with_extension("rs");
+        if file.is_file() {
+            bail!("the test {test} does not build: see the messages of Cargo above");
+        }
         bail!(
             "there is no test target {test}, or it does not build: see the messages of Cargo above. tests/{test}.rs says what the operator \
              is and what its users do, and `cargo kube verify init` writes it: book/src/how-to/verify.md"
