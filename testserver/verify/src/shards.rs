@@ -115,7 +115,7 @@ impl Shard {
     fn report(mut self) -> Result<Report, String> {
         let status = self.process.wait().map_err(|error| error.to_string())?;
         // What it has told is in the log then, but for what a process that it has left behind still tells.
-        drop(self.errors.recv_timeout(READS));
+        let _ = self.errors.recv_timeout(READS);
         let text = fs::read_to_string(&self.json).map_err(|_| {
             let log = fs::read(&self.log).unwrap_or_default();
             format!("it ended without a report ({status}):\n{}", String::from_utf8_lossy(&log).trim())

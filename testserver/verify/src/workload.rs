@@ -126,7 +126,7 @@ impl Step {
                 }
                 Act::DeleteObjects(objects) => delete_objects(session, objects.clone()).await?,
                 Act::Advance(time) => session.pass(*time).await,
-                Act::Call(act) => call_closure(session, webhooks, act).await?,
+                Act::Call(act) => call_closure(session, webhooks, &**act).await?,
             }
             session.check_invariants();
         }
