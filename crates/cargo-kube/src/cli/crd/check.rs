@@ -113,7 +113,7 @@ impl Check {
         if found.objects == 0 {
             let names: Vec<_> = new.iter().filter_map(|crd| crd.metadata.name.as_deref()).collect();
             let (path, names) = (path.display(), names.join(", "));
-            bail!("{path}: expected an object of {names}; found {}", kinds_of(&objects));
+            bail!("{path}: expected an object of {names}; found {}", kinds_of(objects.iter()));
         }
         Ok(found)
     }
