@@ -57,7 +57,7 @@ async fn a_backend_answers_for_its_service_until_it_is_dropped() {
     let backend = backend(&client, async |path, request| {
         assert_eq!(path, "/maps?timeout=3s");
         let allowed = request["object"]["metadata"]["name"] != "bad";
-        Ok(json!({"allowed": allowed, "status": {"message": "it is bad"}}))
+        Ok(json!({"allowed": allowed, "status": {"message": "it is bad", "reason": "BadRequest"}}))
     });
     client.post(CONFIG_MAPS, config_map("good")).await.ok();
     let message = client.post(CONFIG_MAPS, config_map("bad")).await.refused(400, "BadRequest");
