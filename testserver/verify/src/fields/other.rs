@@ -52,10 +52,10 @@ fn another_text(schema: &Value, text: &str) -> Vec<Value> {
     let Some(at) = text.rfind(counts) else { return example(schema, DEPTH).into_iter().collect() };
     let new = match text.as_bytes()[at] {
         b'1' => "2",
-        b'0'..=b'9' => "1",
+        b'0' | b'2'..=b'9' => "1",
         b'a' => "b",
         b'A' => "B",
-        b'A'..=b'Z' => "A",
+        b'B'..=b'Z' => "A",
         _ => "a",
     };
     vec![format!("{}{new}{}", &text[..at], &text[at + 1..]).into()]
