@@ -13,7 +13,6 @@ use crate::args::Library;
 use crate::build_cost::{build_program, kube_dependency};
 use crate::hello::{self, Running};
 use crate::measure::cpu_time_of;
-use crate::results::median_of;
 
 const MEMBERS: usize = 100;
 /// In each cluster, of 2 KB.
