@@ -123,6 +123,12 @@ impl Client {
         self.access.as_ref().is_none_or(|access| access.access.config().has_server_of(config))
     }
 
+    /// Whether the configuration leads to the same address, by whatever credentials and certificates, as far as that is known.
+    #[doc(hidden)]
+    pub fn has_place_of(&self, config: &Config) -> bool {
+        self.access.as_ref().is_none_or(|access| access.access.config().has_place_of(config))
+    }
+
     /// The number of the cluster that the client leads to.
     pub(super) fn cluster_number(&self) -> u64 {
         self.access.as_ref().map_or(0, |access| access.access.cluster_number())

@@ -135,12 +135,14 @@ impl Supervisor {
         let client = member.cluster.as_ref()?.client();
         let leads_there = |config: &kube_client::Config| {
             let is_same = member.spec.config.cluster_url == config.cluster_url;
-            client.has_server_of(config) && (is_same || member.leads_elsewhere())
+            client.has_place_of(config) && (is_same || member.leads_elsewhere())
         };
         let mut others = self.members.iter().filter(|(other, _)| *other != name);
         let heir = others.find(|(other, heir)| {
             let may_be = !heir.unit.is_leaving() && !heir.spec.is_part;
-            may_be && self.identities.uid_of(other).is_none() && leads_there(&heir.spec.config)
+            // One that is announced elsewhere now is known by what it has had until then.
+            let is_open = self.identities.uid_of(other).is_none() || heir.leads_elsewhere();
+            may_be && is_open && leads_there(&heir.spec.config)
         });
         heir.map(|(other, _)| other.clone())
     }

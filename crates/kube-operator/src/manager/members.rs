@@ -69,6 +69,13 @@ impl Members {
         names.find(|name| self.on_each.iter().all(|each| *each.name != **name))
     }
 
+    /// That of two controllers of members: metrics and stores tell them apart by name.
+    pub(super) fn duplicate_name(&self) -> Option<&Arc<str>> {
+        let mut names: Vec<_> = self.on_each.iter().map(|each| &each.name).collect();
+        names.sort();
+        names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+    }
+
     /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop.
     pub(super) fn into_run(
         self,

@@ -449,6 +449,9 @@ fn check_names(manager: &Manager) -> Result<(), ManagerError> {
     if let Some(unknown) = manager.members.unknown_name() {
         return Err(ManagerError::NotOnClusters(unknown.to_owned()));
     }
+    if let Some(name) = manager.members.duplicate_name() {
+        return Err(ManagerError::DuplicateName(Arc::clone(name)));
+    }
     let components = manager.components.iter().chain(&manager.leader_components).map(|(name, ..)| name);
     let controllers = manager.controllers.iter().map(|controller| &controller.name);
     let while_served = manager.while_served.iter().map(|served| &served.name);

@@ -161,6 +161,23 @@ async fn a_cluster_that_another_name_waits_for_is_not_cleaned_up_on() {
         assert!(!reconciled.contains(&"twice at once".to_owned()), "{reconciled:?}");
         map.get("a").await.unwrap();
     }
+    // It is told another certificate of the server, and it has run on another cluster until now.
+    let (cleaned, _) = renamed(options(), async |sender| {
+        let mut config = config("east", "two");
+        config.root_cert = Some(vec![b"another".to_vec()]);
+        sender.send(ClusterSpec::new(name("new"), config).into()).await.unwrap();
+        remove(&sender, "old").await;
+    })
+    .await;
+    assert_eq!(cleaned, Vec::<String>::new());
+    let (cleaned, _) = renamed(options(), async |sender| {
+        sender.send(ClusterSpec::new(name("new"), config("west", "one")).into()).await.unwrap();
+        sleep(seconds(20)).await;
+        sender.send(new()).await.unwrap();
+        remove(&sender, "old").await;
+    })
+    .await;
+    assert_eq!(cleaned, Vec::<String>::new());
     // Another cluster is none that has it.
     let (cleaned, _) = renamed(options(), async |sender| {
         sender.send(ClusterSpec::new(name("new"), config("west", "one")).into()).await.unwrap();

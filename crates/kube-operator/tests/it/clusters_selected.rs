@@ -144,3 +144,14 @@ async fn clusters_selected_for_an_unknown_controller_are_an_error_at_the_start()
         "only_on_clusters names map: expected the name of a controller_on_each or reconciler_on_each";
     assert_eq!(error, expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn two_controllers_of_members_with_one_name_are_an_error_at_the_start() {
+    let log = Arc::new(Log::default());
+    let manager = Manager::new(hub())
+        .clusters(Clusters::fixed([]))
+        .controller_on_each("maps", maps, reconcile, Arc::clone(&log))
+        .controller_on_each("maps", maps, reconcile, log);
+    let error = manager.run_until(pending()).await.unwrap_err().to_string();
+    assert!(error.contains("maps"), "{error}");
+}

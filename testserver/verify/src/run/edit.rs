@@ -46,7 +46,7 @@ impl Run<'_> {
         // The requests that it causes are counted by themselves.
         self.session.set_step(at);
         self.session.log(format!("FAULT: {edit}"));
-        if matches!(edit.fault.family(), Family::Extreme | Family::ChildEdited) {
+        if matches!(edit.fault.family(), Family::Extreme | Family::ChildEdited | Family::StatusWiped) {
             // They are about values of the workload.
             self.session.ignore_invariants();
         }
@@ -94,7 +94,12 @@ impl Run<'_> {
                 return true;
             }
         }
-        match self.send(edit, user, &user.after, &user.before).await {
+        // The server or a webhook may have completed the value.
+        let mut now = user.after.clone();
+        if let Some(value) = self.object(&user.name).as_ref().and_then(|object| edit.path.get(object)) {
+            edit.path.set(&mut now, Some(value.clone()));
+        }
+        match self.send(edit, user, &now, &user.before).await {
             // One that is gone is a difference.
             404 => true,
             code if is_success(code) => true,
