@@ -449,9 +449,6 @@ fn check_names(manager: &Manager) -> Result<(), ManagerError> {
     if let Some(unknown) = manager.members.unknown_name() {
         return Err(ManagerError::NotOnClusters(unknown.to_owned()));
     }
-    if let Some(name) = manager.members.duplicate_name() {
-        return Err(ManagerError::DuplicateName(Arc::clone(name)));
-    }
     let components = manager.components.iter().chain(&manager.leader_components).map(|(name, ..)| name);
     let controllers = manager.controllers.iter().map(|controller| &controller.name);
     let while_served = manager.while_served.iter().map(|served| &served.name);
@@ -459,8 +456,9 @@ fn check_names(manager: &Manager) -> Result<(), ManagerError> {
     let mut names: Vec<&Arc<str>> =
         components.chain(controllers).chain(while_served).chain(&clusters).collect();
     names.sort();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(ManagerError::DuplicateName(Arc::clone(pair[0]))),
+    let duplicate = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+    match duplicate.or(manager.members.duplicate_name()) {
+        Some(name) => Err(ManagerError::DuplicateName(Arc::clone(name))),
         None => Ok(()),
     }
 }
