@@ -53,6 +53,8 @@ pub(super) fn init(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     let complete =
         text.replace("    panic!(\"{}:{}: fill in what runs the operator\", file!(), line!())\n", OPERATOR);
     ensure!(complete != text, "{TEST} is another one: {text}");
+    let complete = complete.replace(CHILD, "");
+    ensure!(!complete.contains("fill in"), "{TEST} has another place to fill in: {complete}");
     std::fs::write(&path, complete)?;
     scaffold.command(folder, "rustfmt").args(["--edition", "2024", "--check", TEST]).run()?;
     let plan = run(scaffold, folder, &["--plan", PLAN], 0)?;
@@ -69,6 +71,13 @@ const OPERATOR: &str = "    |client| {
         })
     }
 ";
+
+/// What a user of `init` may leave out.
+const CHILD: &str = r#"        // FILL IN: |step| step.delete_of("configmaps", "NAME"), or leave this step out.
+        .step("a user deletes a child", |_| {
+            panic!("{}:{}: fill in the child", file!(), line!())
+        })
+"#;
 
 /// What does not hold is a finding.
 fn finds(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
