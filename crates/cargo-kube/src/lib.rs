@@ -10,6 +10,8 @@ pub mod batch;
 #[cfg(feature = "cli")]
 pub mod check;
 pub mod diff;
+#[doc(hidden)]
+pub mod folder;
 #[cfg(feature = "cli")]
 pub mod migrate;
 pub mod types;

@@ -65,7 +65,7 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Command::Completions(command) => command.run(Cli::command()),
     };
     result.unwrap_or_else(|err| {
-        eprintln!("error: {err:#}");
+        eprintln!("error: {}", output::causes(&err));
         ExitCode::from(2)
     })
 }

@@ -109,16 +109,20 @@ impl Cluster {
     /// What the user has to know of it.
     pub(super) fn introduction(&self) -> Vec<String> {
         match self.place {
-            Place::Embedded => vec![
-                format!("the embedded server is at {}", self.url),
-                format!("try: kubectl --kubeconfig {} get namespaces", self.kubeconfig().display()),
-            ],
+            Place::Embedded => vec![format!("the embedded server is at {}", self.url)],
             Place::Cluster { .. } => vec![
                 format!("the cluster of the context {} is at {}", self.context, self.url),
                 "it keeps the definitions, and the roles and the ServiceAccount that were not there; what else is replaced ends with the session; samples are yours to apply"
                     .to_owned(),
             ],
         }
+    }
+
+    /// How the user sees what the operator does there. In a cluster of their own they know.
+    pub(super) fn look_at(&self, deployed: &Deployed) -> Option<String> {
+        let (kubeconfig, resource) = (self.kubeconfig(), deployed.resource());
+        let line = || format!("try: kubectl --kubeconfig {} get {resource}", kubeconfig.display());
+        matches!(self.place, Place::Embedded).then(line)
     }
 
     /// That of an administrator, for the user.
