@@ -76,7 +76,7 @@ fn io_error(path: &Path, source: io::Error) -> ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kube_core::ResourceExt as _;
+    use kube_core::ResourceExt;
 
     #[test]
     fn the_files_of_kustomize_are_passed_over_and_no_others() {
