@@ -35,7 +35,7 @@ mod tests {
             "restart after step 1",
             "500 for create pods a #1",
             "restart after step 2",
-            "500 for list pods #1",
+            "500 for list pods default #1",
         ];
         let plans: Vec<Plan> = texts.map(|text| text.parse().unwrap()).into();
         let expected = "\
@@ -45,7 +45,7 @@ restart (2):
 500 (1):
   500 for create pods a #1
 failed-read (1):
-  500 for list pods #1
+  500 for list pods default #1
 plans: 4, families: 3
 ";
         assert_eq!(list(&plans), expected);
