@@ -19,7 +19,9 @@ pub(crate) fn list(plans: &[Plan]) -> String {
     for (name, of_family) in &families {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name} ({}):", of_family.len());
-        of_family.iter().for_each(|plan| drop(writeln!(text, "  {plan}")));
+        for plan in of_family {
+            let _ = writeln!(text, "  {plan}");
+        }
     }
     let _ = writeln!(text, "plans: {}, families: {}", plans.len(), families.len());
     text
