@@ -127,11 +127,13 @@ fn the_operator_is_restarted_at_changes_and_ends_with_it() {
     assert!(kubeconfig.ends_with(" get namespaces"), "it has no definition: {kubeconfig}");
     let kubeconfig =
         kubeconfig.split_whitespace().skip_while(|word| *word != "--kubeconfig").nth(1).expect("a path");
-    let kubeconfig = PathBuf::from(kubeconfig);
+    assert_eq!(kubeconfig, "target/op.kubeconfig", "the same in each session");
+    let kubeconfig = project.path("project").join(kubeconfig);
     dev.line("sample configmap/sample created");
     log_is(&project, &["start one run --verbose quick"]);
     let log = project.read("log");
-    look(&kubeconfig, Path::new(log.split_whitespace().last().expect("a path")));
+    let of_operator = Path::new(log.split_whitespace().last().expect("a path"));
+    look(&kubeconfig, of_operator);
 
     // A new program.
     project.program("two");
@@ -171,7 +173,7 @@ fn the_operator_is_restarted_at_changes_and_ends_with_it() {
     dev.signal("-TERM");
     assert!(dev.ended().success());
     log_is(&project, &[&expected[..], &["stop three"]].concat());
-    assert!(!kubeconfig.exists() && !kubeconfig.parent().unwrap().exists());
+    assert!(!kubeconfig.exists() && !of_operator.parent().unwrap().exists(), "they end with the session");
     TcpStream::connect(&port).expect_err("the server has ended");
 }
 

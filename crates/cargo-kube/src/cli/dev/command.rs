@@ -60,7 +60,10 @@ impl Dev {
             let sources = Sources::watch(&program)?;
             let cluster = match self.cluster {
                 true => Cluster::current(self.context.as_deref(), self.reach).await?,
-                false => Cluster::start().await?,
+                false => {
+                    let file = format!("{}.kubeconfig", program.name);
+                    Cluster::start(&program.target.join(file)).await?
+                }
             };
             cluster.introduction().iter().for_each(|line| say(line));
             let session = Session {
