@@ -13,8 +13,8 @@ struct Shared {
     hub: Client,
 }
 
-/// Copies the data of each ConfigMap to the namespace of the hub that is named as its cluster. No namespace has a dot in its name, so no
-/// two maps have one copy.
+/// Copies the data of each ConfigMap to the namespace of the hub that is named as its cluster. A namespace has no dot in its name, so each
+/// map has a copy of its own.
 async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<Shared>>) -> Result<Action, kube::Error> {
     let cluster = context.cluster();
     let copies = Api::<ConfigMap>::namespaced(context.hub.clone(), cluster.name().name());

@@ -55,7 +55,7 @@ fn wrong_input_is_one_error_and_no_file() {
             "error: pod.yaml: expected a CustomResourceDefinition of apiextensions.k8s.io/v1, found none",
         ),
         (&["bad.yaml"], "error: bad.yaml, document 2, line "),
-        (&["missing.yaml"], "error: missing.yaml: "),
+        (&["missing.yaml"], "error: missing.yaml: No such file or directory (os error 2)\n"),
         (
             &["https://example.com/crds.yaml"],
             "error: https://example.com/crds.yaml: expected a file or a directory; URLs are not read",
@@ -163,7 +163,7 @@ fn the_definitions_of_a_cluster_give_the_same_types() {
     for (kubeconfig, arguments, expected) in [
         ("empty", &[][..], "error: the cluster: expected a CustomResourceDefinition, found none\n"),
         ("full", &["--context", "other"], "error: context other: "),
-        ("none", &[], "error: no configuration of a cluster: "),
+        ("none", &[], "error: no usable cluster configuration: the kubeconfig "),
     ] {
         let output = run(kubeconfig, arguments);
         let error = text(&output.stderr);

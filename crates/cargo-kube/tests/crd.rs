@@ -56,7 +56,7 @@ fn diff_prints_each_change_and_fails_if_one_breaks() {
     let run = |arguments: &[&str]| cargo_kube(home.path(), &[&["diff"], arguments].concat());
     let output = run(&["old.yaml", "new.yaml"]);
     let expected = "pages.example.com: v1: .spec.size: the maximum is 5, was 10: breaks objects and clients: larger values are refused \
-                    (maximum-lowered)\n1 breaking changes, 0 others\n";
+                    (maximum-lowered)\n1 breaking change, 0 others\n";
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), expected.to_owned()));
     assert_eq!(run(&["new.yaml", "old.yaml"]).status.code(), Some(0));
     assert_eq!(run(&["old.yaml", "new.yaml", "--allow", "maximum-lowered"]).status.code(), Some(0));
@@ -109,7 +109,12 @@ fn wrong_input_is_one_error() {
         );
     }
     let output = cargo_kube(home.path(), &["check", "missing.yaml", "old.yaml"]);
-    assert!(text(&output.stderr).starts_with("error: missing.yaml: "), "{output:?}");
+    let missing = "error: missing.yaml: No such file or directory (os error 2)\n";
+    assert_eq!(text(&output.stderr), missing, "the cause is told once");
+    std::fs::create_dir(home.path().join("empty")).expect("a directory");
+    let output = cargo_kube(home.path(), &["check", "empty", "old.yaml"]);
+    let empty = "error: empty: expected a file whose name ends in .yaml, .yml or .json\n";
+    assert_eq!(text(&output.stderr), empty, "without a method of the library");
 }
 
 #[test]
@@ -182,6 +187,22 @@ async fn with_a_cluster_objects_are_compared_checked_and_migrated() {
     assert_eq!((code, &*output), (Some(0), expected));
     let (code, output) = run(&["diff", "--cluster", "without.yaml"]);
     assert!(code == Some(1) && !output.contains("breaks objects"), "only clients of v1 are broken: {output}");
+}
+
+#[test]
+fn a_base_of_kustomize_is_read_without_its_kustomization() {
+    let home = home(&[("page.yaml", page("a", 1))]);
+    let base = home.path().join("base");
+    std::fs::create_dir(&base).expect("a directory");
+    std::fs::write(base.join("crd.yaml"), definition(&[("v1", 10)]).to_string()).expect("a file");
+    let kustomization =
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [crd.yaml]\n";
+    std::fs::write(base.join("kustomization.yaml"), kustomization).expect("a file");
+    let output = cargo_kube(home.path(), &["check", "page.yaml", "base"]);
+    let expected = "1 object: 0 refused, 0 tolerated, 0 lose fields\n";
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), expected.to_owned()), "{output:?}");
+    let output = cargo_kube(home.path(), &["diff", "base", "base"]);
+    assert_eq!(text(&output.stdout), "0 breaking changes, 0 others\n", "{output:?}");
 }
 
 #[test]

@@ -28,6 +28,44 @@ fn refused(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).expect("UTF-8")
 }
 
+#[test]
+fn new_tells_the_kind_and_where_kube_is() {
+    let home = tempfile::tempdir().expect("a folder");
+    let printed = done(home.path(), &["new", "pages", "--path", CHECKOUT]);
+    let first = "pages: 13 files, for the kind Page (pages.example.com); --kind KIND is for another\n";
+    assert!(printed.starts_with(first), "{printed}");
+    assert!(
+        printed.contains(&format!("  kube is the checkout {CHECKOUT}: its CI needs one as well")),
+        "{printed}"
+    );
+    let printed =
+        done(home.path(), &["new", "b", "--kind", "Book", "--clusters", "secrets", "--path", CHECKOUT]);
+    assert!(printed.starts_with("b: 13 files, for the kind Book (books.example.com)\n"), "{printed}");
+    assert!(
+        printed.contains("  a Secret with a kubeconfig makes a cluster: README.md says how\n"),
+        "{printed}"
+    );
+    let inside = format!("{CHECKOUT}/crates/kube");
+    let error = refused(home.path(), &["new", "c", "--path", &inside]);
+    assert_eq!(error, format!("error: --path {inside}: expected a checkout of kube; {CHECKOUT} is one\n"));
+}
+
+#[test]
+fn outside_of_a_project_every_command_says_the_same() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().canonicalize().expect("a folder");
+    let expected = format!(
+        "error: {}: expected a project, with Cargo.toml here or in a folder above\n",
+        folder.display()
+    );
+    for command in
+        ["add kind A", "upgrade", "manifests", "rbac", "dev", "verify", "verify --list", "verify init"]
+    {
+        let arguments: Vec<_> = command.split(' ').collect();
+        assert_eq!(refused(&folder, &arguments), expected, "{command}");
+    }
+}
+
 fn project(home: &Path) -> PathBuf {
     done(home, &["new", "pages", "--kind", "Page", "--path", CHECKOUT]);
     home.join("pages")
@@ -50,9 +88,15 @@ fn a_project_is_written_extended_and_up_to_date() {
         "changed src/lib.rs",
         "created tests/author.rs",
         "next: cargo run -- manifests",
+        "next: in tests/verify.rs, a step in which a user changes the Author",
     ];
     assert_eq!(lines, expected);
-    done(&project, &["add", "webhook", "Author", "--validate", "--mutate"]);
+    let printed = done(&project, &["add", "webhook", "Author", "--validate", "--mutate"]);
+    for file in ["validate", "mutate"] {
+        assert!(project.join(format!("src/author/{file}.rs")).exists());
+        assert!(printed.contains(&format!("next: edit src/author/{file}.rs: it ")), "{printed}");
+    }
+    assert_eq!(printed.matches("next: cargo run -- manifests\n").count(), 1, "{printed}");
     let printed = done(&project, &["add", "version", "Page", "v2"]);
     let later =
         "in a later release: STORED = \"v2\" in src/page.rs, then cargo kube crd migrate pages.example.com\n";

@@ -175,7 +175,7 @@ fn a_program_without_a_library_is_told_to_have_one() {
     let project = Project::new();
     std::fs::rename(project.path("src/lib.rs"), project.path("src/main.rs")).expect("renamed");
     let printed = project.done("", &[]);
-    let expected = "FILL IN: in src/lib.rs, as a test cannot call src/main.rs: ";
+    let expected = "FILL IN: add src/lib.rs with a function that does what `main` does, ";
     assert!(printed.contains(expected.trim_start_matches("FILL IN: ")), "{printed}");
     let test = project.read("tests/verify.rs");
     assert!(test.contains(expected) && test.contains("op::run(client)"), "{test}");

@@ -67,10 +67,12 @@ fn old_ended(scenario: &Scenario, old: &Outcome) -> Option<Finding> {
 /// Tries all plans.
 pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Options) -> Report {
     let begun = Instant::now();
+    options.show_begin("some runs without faults first");
     let (learned, choice) = match plans(scenario, families, options) {
         Ok(both) => both,
         Err(error) => return Report { broken: vec![error], time: begun.elapsed(), ..Report::default() },
     };
+    options.show_begin(&format!("then {} plans, each with a fault", choice.planned));
     let mut report = Report {
         reference: learned.findings.clone(),
         not_chosen: choice.not_chosen,

@@ -34,7 +34,7 @@
 // - What all runs are for: `learn` finds out what is normal, `choose` makes a plan for each place, `edits` for what users do
 //   to objects, whose `fields` have other values by their schema, `oracle` judges, a `finding` is what it
 //   says, `explore` goes through all plans, `report` tells the result. `options` come from the command line, `shards` are processes that
-//   share the plans.
+//   share the plans, `list` prints them.
 mod choose;
 mod edits;
 mod explore;
@@ -45,6 +45,7 @@ mod gate;
 mod invariant;
 mod kinds;
 mod learn;
+mod list;
 mod operator;
 mod options;
 mod oracle;

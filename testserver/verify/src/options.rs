@@ -86,6 +86,17 @@ impl Options {
         self.json.is_some() || self.reports.is_some()
     }
 
+    /// Tells what comes before the first plan: once for all processes.
+    pub(crate) fn show_begin(&self, what: &str) {
+        if self.tells_begin() {
+            eprintln!("verify: {what}");
+        }
+    }
+
+    fn tells_begin(&self) -> bool {
+        self.progress && self.shard.is_none_or(|(part, _)| part == 1)
+    }
+
     /// Tells how far the verification is.
     pub(crate) fn show_progress(&self, tried: usize, total: usize, failures: usize) {
         if self.progress {
@@ -115,6 +126,13 @@ mod tests {
 
     fn read(name: &'static str, value: &'static str) -> Result<Options, String> {
         Options::read(|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn one_process_tells_the_begin_for_all() {
+        let with = |shard, progress| Options { shard, progress, ..Options::default() }.tells_begin();
+        assert!(with(None, true) && with(Some((1, 2)), true));
+        assert!(!with(Some((2, 2)), true) && !with(None, false));
     }
 
     #[test]

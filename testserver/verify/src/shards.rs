@@ -175,7 +175,7 @@ mod tests {
         assert!(text.contains("FOUND without any fault: [workload] of the other"), "{text}");
         assert!(
             text.contains("7 plans tried in ")
-                && text.ends_with("1 causes found, and 1 parts of the verification failed"),
+                && text.ends_with("1 cause found, and 1 part of the verification failed"),
             "{text}"
         );
     }

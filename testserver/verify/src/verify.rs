@@ -8,6 +8,7 @@ use crate::{
     explore,
     family::{Families, Family},
     invariant::Invariant,
+    list::list,
     operator::{Operator, Start, World},
     options::Options,
     plan::Plan,
@@ -174,7 +175,7 @@ impl Verify {
         let verify = self.ready();
         if options.list {
             let (_, choice) = explore::plans(&verify.scenario, &families, options)?;
-            let list: String = choice.plans.iter().map(|plan| format!("{plan}\n")).collect();
+            let list = list(&choice.plans);
             print!("{list}");
             options.leave("json", &serde_json::json!(choice.plans).to_string())?;
             return options.leave("txt", &list).map(|()| Ran::Well);

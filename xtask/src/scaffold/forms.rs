@@ -25,10 +25,10 @@ const SHORTEST: [&str; 20] = [
     "gen deploy/install.yaml --out generated --check",
     "crd diff deploy/install.yaml deploy/install.yaml",
     "crd check deploy/samples deploy/install.yaml",
-    "crd migrate pageses.example.com",
-    "add webhook Pages",
+    "crd migrate pages.example.com",
+    "add webhook Page",
     "add kind Author",
-    "add version Pages v2",
+    "add version Page v2",
     "manifests",
     "rbac --check",
     "upgrade --allow-dirty",
@@ -53,7 +53,7 @@ pub(super) fn forms(scaffold: &Scaffold<'_>, project: &Project) -> Result<()> {
         println!("$ cargo kube {command}");
         match command {
             "dev" => dev(scaffold, folder)?,
-            "crd migrate pageses.example.com" => {
+            "crd migrate pages.example.com" => {
                 let command = scaffold.kube(folder, command).env("KUBECONFIG", &server.kubeconfig);
                 command.run()?;
             }
@@ -112,9 +112,10 @@ fn dev(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     let command = scaffold.kube(folder, "dev -- --metrics 127.0.0.1:18980 --webhooks 127.0.0.1:18943");
     let running = command.env("CARGO_TARGET_DIR", scaffold.cx.projects()).spawn(&log, &log)?;
     let end = Instant::now() + STARTED;
+    let page = "its debug page: http://127.0.0.1:18980/debug/controllers";
     let text = loop {
         let text = std::fs::read_to_string(&log)?;
-        if text.contains("sample ") && text.contains("reconciled") {
+        if ["sample ", "reconciled", page].iter().all(|part| text.contains(part)) {
             break text;
         }
         if running.has_ended() || Instant::now() > end {
@@ -122,8 +123,7 @@ fn dev(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
         }
         pause(Duration::from_millis(50))?;
     };
-    let page = "its debug page: http://127.0.0.1:18980/debug/controllers";
-    ensure!(text.contains(page) && !text.contains("deprecated"), "{text}");
+    ensure!(!text.contains("deprecated"), "{text}");
     ensure!(
         running.stop(Duration::from_secs(60))? == 0,
         "{}",

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::project::{Project, Scaffold};
 
-/// One letter, digits, dashes, a keyword within, and the name of the kind itself.
+/// One letter, digits, dashes, a keyword within, names of which the module of the kind has one (`a`, `p2`), and a plural.
 const NAMES: [&str; 5] = ["a", "p2", "web-3-page", "type-checker", "pages"];
 
 /// What Rust, Cargo or a project itself calls so.

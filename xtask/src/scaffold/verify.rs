@@ -13,9 +13,13 @@ const TEST: &str = "tests/verify.rs";
 /// In a project whose operator is right.
 pub(super) fn verify(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     let list = run(scaffold, folder, &["--list"], 0)?;
-    ensure!(list.lines().count() > 30 && list.contains("crash after apply configmaps "), "--list: {list}");
+    let has = |text: &str| list.contains(text);
+    ensure!(
+        list.lines().count() > 30 && has("\n  crash after apply configmaps ") && has("crash-after ("),
+        "--list: {list}"
+    );
     let plan = run(scaffold, folder, &["--plan", PLAN], 0)?;
-    ensure!(plan.contains("1 plans tried in ") && plan.contains("nothing found"), "--plan: {plan}");
+    ensure!(plan.contains("1 plan tried in ") && plan.contains("nothing found"), "--plan: {plan}");
     println!("{}", plan.lines().last().unwrap_or_default());
     let did_not_come = run(scaffold, folder, &["--plan", "lost answer of create pods a #1"], 1)?;
     ensure!(did_not_come.contains("the fault did not come"), "--plan: {}", did_not_come);
@@ -58,7 +62,7 @@ pub(super) fn init(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     std::fs::write(&path, complete)?;
     scaffold.command(folder, "rustfmt").args(["--edition", "2024", "--check", TEST]).run()?;
     let plan = run(scaffold, folder, &["--plan", PLAN], 0)?;
-    ensure!(plan.contains("1 plans tried in ") && plan.contains("nothing found"), "--plan: {plan}");
+    ensure!(plan.contains("1 plan tried in ") && plan.contains("nothing found"), "--plan: {plan}");
     std::fs::write(&path, before).context("the test as it was")
 }
 

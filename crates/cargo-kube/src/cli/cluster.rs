@@ -16,7 +16,7 @@ const PAGE: u32 = 50;
 /// A client of the cluster of the current kubeconfig, or of another context of it.
 pub(super) async fn client(context: Option<&str>) -> Result<Client> {
     let config = match context {
-        None => Config::infer().await.context("no configuration of a cluster")?,
+        None => Config::infer().await?,
         Some(name) => {
             let options =
                 KubeConfigOptions { context: Some(name.to_owned()), ..KubeConfigOptions::default() };

@@ -8,7 +8,7 @@ use cargo_kube::types::{Definitions, Error, Generator, Overrides, Split};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::output::print;
+use super::output::{count, print};
 use super::{cluster, inputs};
 
 /// Rust types from definitions of custom resources
@@ -100,10 +100,9 @@ impl Gen {
             let printed = json!({ "kinds": kinds, "types": files.types(), "files": paths });
             print(&format!("{printed}\n"))?;
         } else {
-            let (definitions, versions) = (definitions.len(), files.kinds().len());
-            let types = files.types();
-            let out = self.out.display();
-            print(&format!("{definitions} definitions, {versions} versions, {types} types: {out}\n"))?;
+            let definitions = count(definitions.len(), "definition");
+            let (versions, types) = (count(files.kinds().len(), "version"), count(files.types(), "type"));
+            print(&format!("{definitions}, {versions}, {types}: {}\n", self.out.display()))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -3,16 +3,21 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use cargo_kube::types::Definitions;
-use kube_tools::yaml::Objects;
+use cargo_kube::folder;
+use cargo_kube::types::{Definitions, Error};
+use kube_tools::yaml::{Objects, ReadError};
 
 /// The definitions in a file, a directory, or standard input (`-`).
 pub(super) fn definitions(path: &Path, recursive: bool) -> Result<Definitions> {
-    Ok(match (local(path)?, recursive) {
-        ("-", _) => Definitions::from_reader("standard input", std::io::stdin())?,
-        (_, true) => Definitions::read_recursive(path)?,
-        (_, false) => Definitions::read(path)?,
-    })
+    let read = match (local(path)?, recursive) {
+        ("-", _) => Definitions::from_reader("standard input", std::io::stdin()),
+        (_, true) => Definitions::read_recursive(path),
+        (_, false) => Definitions::read(path),
+    };
+    Ok(read.map_err(|err| match err {
+        Error::Read(err) => Error::Read(of_command(err)),
+        err => err,
+    })?)
 }
 
 /// As [`definitions`], and there has to be one.
@@ -27,11 +32,19 @@ pub(super) fn some_definitions(path: &Path, recursive: bool) -> Result<Definitio
 
 /// The objects in a file, a directory, or standard input (`-`).
 pub(super) fn objects(path: &Path, recursive: bool) -> Result<Objects> {
-    Ok(match (local(path)?, recursive) {
-        ("-", _) => Objects::from_reader("standard input", std::io::stdin())?,
-        (_, true) => Objects::read_recursive(path)?,
-        (_, false) => Objects::read(path)?,
-    })
+    let read = match local(path)? {
+        "-" => Objects::from_reader("standard input", std::io::stdin()),
+        _ => folder::objects(path, recursive),
+    };
+    Ok(read.map_err(of_command)?)
+}
+
+/// Without the advice to programs, which have a method for subdirectories.
+fn of_command(err: ReadError) -> ReadError {
+    match err {
+        ReadError::NoFiles { path, .. } => ReadError::NoFiles { path, recursive: true },
+        err => err,
+    }
 }
 
 fn local(path: &Path) -> Result<&str> {

@@ -65,7 +65,7 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Command::Completions(command) => command.run(Cli::command()),
     };
     result.unwrap_or_else(|err| {
-        eprintln!("error: {err:#}");
+        eprintln!("error: {}", output::causes(&err));
         ExitCode::from(2)
     })
 }
@@ -75,7 +75,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn the_command_line_is_consistent_and_its_help_fits_a_screen() {
+    fn the_command_line_is_consistent_and_its_help_is_complete_and_fits_a_screen() {
         let mut command = super::Cli::command();
         command.build();
         check(&mut command);
@@ -85,7 +85,11 @@ mod tests {
     fn check(command: &mut clap::Command) {
         for subcommand in command.get_subcommands_mut() {
             let lines = subcommand.render_help().to_string().lines().count();
-            assert!(lines <= 40, "{} has {lines} lines of help", subcommand.get_name());
+            let name = subcommand.get_name();
+            assert!(lines <= 40, "{name} has {lines} lines of help");
+            for argument in subcommand.get_arguments() {
+                assert!(argument.get_help().is_some(), "{name}: {} has no help", argument.get_id());
+            }
             check(subcommand);
         }
     }

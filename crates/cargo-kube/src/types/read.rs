@@ -10,6 +10,7 @@ use kube_core::DynamicObject;
 use kube_tools::yaml::{Objects, Source};
 
 use super::error::Error;
+use crate::folder;
 
 /// The definitions of custom resources of a run, in the order of their names, each once.
 ///
@@ -48,7 +49,7 @@ impl Definitions {
     }
 
     /// Reads one file, whatever its name, or the `.yaml`, `.yml` and `.json` files of a directory, without its subdirectories, as
-    /// `kubectl apply -f` does.
+    /// `kubectl apply -f` does; the `kustomization.yaml` of a directory is passed over.
     ///
     /// ```no_run
     /// use cargo_kube::types::Definitions;
@@ -61,7 +62,7 @@ impl Definitions {
     /// # Errors
     /// As [`Definitions::parse`], with the path of the file.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::from_objects(&path.as_ref().display().to_string(), &Objects::read(&path)?)
+        Self::from_objects(&path.as_ref().display().to_string(), &folder::objects(path.as_ref(), false)?)
     }
 
     /// As [`Definitions::read`], with the files of all subdirectories.
@@ -69,7 +70,7 @@ impl Definitions {
     /// # Errors
     /// As [`Definitions::read`].
     pub fn read_recursive(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::from_objects(&path.as_ref().display().to_string(), &Objects::read_recursive(&path)?)
+        Self::from_objects(&path.as_ref().display().to_string(), &folder::objects(path.as_ref(), true)?)
     }
 
     /// Reads to the end of `reader`, such as standard input. Errors have `name` in place of a path.

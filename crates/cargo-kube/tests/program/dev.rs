@@ -1,8 +1,8 @@
 //! `cargo kube dev`: from the first build to the end.
 
 use std::io::{BufRead as _, BufReader};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::config::Kubeconfig;
 use kube_client::{Api, Client, Config};
 
-use crate::harness::Project;
+use crate::harness::{Project, text};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -122,19 +122,23 @@ fn look(kubeconfig: &Path, of_operator: &Path) {
 fn the_operator_is_restarted_at_changes_and_ends_with_it() {
     let project = Project::new();
     let mut dev = Dev::start(&project);
-    let kubeconfig = dev.line("--kubeconfig ");
+    dev.line("op is started");
+    let kubeconfig = dev.line("try: kubectl --kubeconfig ");
+    assert!(kubeconfig.ends_with(" get namespaces"), "it has no definition: {kubeconfig}");
     let kubeconfig =
         kubeconfig.split_whitespace().skip_while(|word| *word != "--kubeconfig").nth(1).expect("a path");
-    let kubeconfig = PathBuf::from(kubeconfig);
-    dev.line("op runs; its debug page: http://127.0.0.1:8080/debug/controllers");
+    assert_eq!(kubeconfig, "target/op.kubeconfig", "the same in each session");
+    let kubeconfig = project.path("project").join(kubeconfig);
     dev.line("sample configmap/sample created");
     log_is(&project, &["start one run --verbose quick"]);
     let log = project.read("log");
-    look(&kubeconfig, Path::new(log.split_whitespace().last().expect("a path")));
+    let of_operator = Path::new(log.split_whitespace().last().expect("a path"));
+    look(&kubeconfig, of_operator);
 
     // A new program.
     project.program("two");
     project.write("project/src/main.rs", "fn main() { println!() }\n");
+    dev.line("cargo kube dev: src/main.rs has changed");
     log_is(&project, &["start one run --verbose quick", "stop one", "start two run --verbose quick"]);
 
     // No program: the old one goes on.
@@ -169,7 +173,7 @@ fn the_operator_is_restarted_at_changes_and_ends_with_it() {
     dev.signal("-TERM");
     assert!(dev.ended().success());
     log_is(&project, &[&expected[..], &["stop three"]].concat());
-    assert!(!kubeconfig.exists() && !kubeconfig.parent().unwrap().exists());
+    assert!(!kubeconfig.exists() && !of_operator.parent().unwrap().exists(), "they end with the session");
     TcpStream::connect(&port).expect_err("the server has ended");
 }
 
@@ -193,7 +197,7 @@ fn an_operator_that_does_not_end_is_killed_by_a_second_signal() {
     let deaf = "#!/bin/sh\nhome=HOME_FOLDER\nif [ \"$1\" = manifests ]; then for folder; do :; done; cp \"$home/install.yaml\" \"$folder\"; exit; fi\ntrap '' TERM\necho $$ > \"$home/pid\"\nwhile :; do sleep 0.02; done\n";
     project.executable("program", deaf);
     let mut dev = Dev::start(&project);
-    dev.line("op runs");
+    dev.line("op is started");
     while project.read("pid").is_empty() {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -237,7 +241,7 @@ fn the_operator_and_its_children_end_with_a_dev_that_is_killed() {
     let project = Project::new();
     project.executable("program", &format!("{PARENT}while :; do sleep 0.02; done\n"));
     let mut dev = Dev::start(&project);
-    dev.line("op runs");
+    dev.line("op is started");
     let pids = pids(&project);
     assert!(pids.iter().all(|pid| is_alive(pid)));
     dev.signal("-KILL");
@@ -260,10 +264,53 @@ fn the_children_of_an_operator_that_ends_are_killed() {
 #[test]
 fn the_debug_page_is_where_the_arguments_say() {
     let project = Project::new();
-    let mut dev = Dev::start_with(&project, &["--metrics", "127.0.0.1:18080"]);
-    dev.line("op runs; its debug page: http://127.0.0.1:18080/debug/controllers");
+    let address = free_address();
+    let mut dev = Dev::start_with(&project, &["--metrics", &address]);
+    dev.line("op is started");
+    // The operator serves it at last.
+    let _page = TcpListener::bind(&address).expect("a port");
+    dev.line(&format!("its debug page: http://{address}/debug/controllers"));
     dev.signal("-INT");
     assert!(dev.ended().success());
+}
+
+/// At which nothing listens.
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its address").to_string()
+}
+
+#[test]
+fn the_page_of_another_program_is_not_announced() {
+    let project = Project::new();
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = other.local_addr().expect("its address").to_string();
+    let mut dev = Dev::start_with(&project, &["--metrics", &address]);
+    dev.line(&format!(
+        "another program listens on {address}, so the operator cannot serve its metrics there: "
+    ));
+    dev.line("sample configmap/sample created");
+    dev.signal("-INT");
+    assert!(dev.ended().success());
+    dev.line("SIGINT: ending");
+    assert!(!dev.seen.iter().any(|line| line.contains("debug page")), "{:#?}", dev.seen);
+}
+
+#[test]
+fn a_second_embedded_server_is_refused() {
+    let project = Project::new();
+    for (arguments, expected) in [
+        (&["dev", "--embedded"][..], "error: --embedded: `cargo kube dev` starts an embedded server already"),
+        (
+            &["dev", "--", "-v", "--embedded"],
+            "error: -- --embedded: the operator would start a second server",
+        ),
+    ] {
+        let output = project.run(arguments);
+        let error = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.starts_with(expected), "{error}");
+        assert!(error.trim_end().ends_with("out") && error.lines().count() == 1, "{error}");
+    }
 }
 
 #[test]
@@ -274,7 +321,7 @@ fn a_first_build_that_fails_waits_for_a_change() {
     dev.line("op does not build: see the messages of Cargo above; waiting for the next change");
     std::fs::remove_file(project.path("broken")).unwrap();
     project.write("project/src/main.rs", "fn main() { }\n");
-    dev.line("op runs");
+    dev.line("op is started");
     dev.signal("-TERM");
     assert!(dev.ended().success());
 }
@@ -297,7 +344,7 @@ fn in_a_cluster_the_operator_is_its_service_account() {
     let kubeconfig = project.path("kubeconfig");
     let mut dev = Dev::start_by(project.command(&["dev", "--cluster"]).env("KUBECONFIG", &kubeconfig));
     dev.line("the cluster of the context ");
-    dev.line("op runs");
+    dev.line("op is started");
     log_is(&project, &["start one run quick"]);
     let log = project.read("log");
     runtime.block_on(async {

@@ -137,7 +137,8 @@ impl Project {
             .arg("kube")
             .args(arguments)
             .current_dir(self.path("project"))
-            .env("CARGO", self.path("cargo"));
+            .env("CARGO", self.path("cargo"))
+            .env_remove("CARGO_TARGET_DIR");
         command
     }
 

@@ -121,10 +121,11 @@ manifests [--check] [--form FORM]... [--namespace NAME] [FOLDER]
             }
             Action::Write(folder) => {
                 let Written { written, removed } = manifests.write(folder, forms)?;
-                let lines = written.iter().map(|path| format!("wrote {path}\n"));
-                let lines = lines.chain(removed.iter().map(|path| format!("removed {path}\n")));
+                let line = |what: &str, path: &String| format!("{what} {}\n", folder.join(path).display());
+                let lines = written.iter().map(|path| line("wrote", path));
+                let lines: String = lines.chain(removed.iter().map(|path| line("removed", path))).collect();
                 let last = format!("{} is up to date\n", folder.display());
-                Ok(lines.chain([last]).collect())
+                Ok(if lines.is_empty() { last } else { lines })
             }
             Action::Needs => Ok(needs(manifests)),
         }
@@ -204,10 +205,16 @@ mod tests {
         };
         run(&["--check"]).unwrap_err();
         let printed = run(&[]).unwrap();
-        assert!(printed.starts_with("wrote base/") && printed.ends_with(" is up to date\n"), "{printed}");
+        let below =
+            |path: &str| path.replace("deploy/", &format!("{}/", folder.path().join("deploy").display()));
+        assert!(
+            printed.starts_with(&below("wrote deploy/base/")) && !printed.contains("up to date"),
+            "{printed}"
+        );
+        assert_eq!(run(&[]).unwrap(), format!("{} is up to date\n", folder.path().join("deploy").display()));
         assert!(run(&["--check"]).unwrap().ends_with("deploy has the manifests of this program\n"));
         let printed = run(&["--form", "yaml"]).unwrap();
-        assert!(printed.contains("wrote install.yaml\nremoved base/"), "{printed}");
+        assert!(printed.contains(&below("wrote deploy/install.yaml\nremoved deploy/base/")), "{printed}");
         run(&["--check"]).unwrap_err();
     }
 

@@ -29,17 +29,25 @@ impl fmt::Display for Report {
         let causes = self.groups().len() + self.reference.len();
         let result = match self.broken.len() {
             0 if self.is_ok() => "nothing found".to_owned(),
-            0 => format!("{causes} causes found"),
-            parts => format!("{causes} causes found, and {parts} parts of the verification failed"),
+            0 => format!("{} found", count(causes, "cause")),
+            parts => {
+                let (causes, parts) = (count(causes, "cause"), count(parts, "part"));
+                format!("{causes} found, and {parts} of the verification failed")
+            }
         };
-        write!(f, "{} plans tried in {seconds:.1} s: {result}", self.tried)
+        write!(f, "{} tried in {seconds:.1} s: {result}", count(self.tried, "plan"))
     }
+}
+
+/// `1 plan`, `2 plans`.
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn write_group(f: &mut fmt::Formatter<'_>, group: &Group<'_>) -> fmt::Result {
     let Some(first) = group.failures.first() else { return Ok(()) };
     let likelihood = format!("{:?}", group.likelihood).to_lowercase();
-    writeln!(f, "FOUND {} ({likelihood}; {} plans)", group.finding, group.failures.len())?;
+    writeln!(f, "FOUND {} ({likelihood}; {})", group.finding, count(group.failures.len(), "plan"))?;
     for finding in first.findings.iter().filter(|finding| *finding != group.finding) {
         writeln!(f, "  and {finding}")?;
     }

@@ -374,7 +374,7 @@ fn what_was_found_before_a_panic_of_the_test_is_told_with_it() {
         text.contains("FOUND [end state] ") && text.contains("  plan:   500 for create configmaps one #1\n"),
         "{text}"
     );
-    assert!(text.ends_with("1 causes found, and 1 parts of the verification failed\n"), "{text}");
+    assert!(text.ends_with("1 cause found, and 1 part of the verification failed\n"), "{text}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use kube_client::api::ListParams;
 use kube_client::{Api, Client};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
 
-use crate::cli::output::line;
+use crate::cli::output::{count as count_of, line};
 use crate::cli::{cluster, inputs, runtime};
 
 /// Which stored objects a new definition would refuse
@@ -88,9 +88,10 @@ impl Check {
             }
             let tolerated = count(|outcome| matches!(outcome, Outcome::Tolerated(_)));
             let losing = found.verdicts.iter().filter(|verdict| !verdict.lost.is_empty()).count();
-            let objects = found.objects;
+            let (objects, lose) =
+                (count_of(found.objects, "object"), if losing == 1 { "loses" } else { "lose" });
             line(format_args!(
-                "{objects} objects: {refused} refused, {tolerated} tolerated, {losing} lose fields"
+                "{objects}: {refused} refused, {tolerated} tolerated, {losing} {lose} fields"
             ))?;
         }
         let failed = if self.strict { found.verdicts.len() } else { refused };

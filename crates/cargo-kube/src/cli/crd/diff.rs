@@ -8,7 +8,7 @@ use cargo_kube::diff::{Breaks, Change, compare, rules};
 use cargo_kube::types::Definitions;
 use clap::Args;
 
-use crate::cli::output::line;
+use crate::cli::output::{count, line};
 use crate::cli::{cluster, inputs};
 
 /// What a new definition breaks for stored objects and for clients
@@ -75,7 +75,8 @@ impl Diff {
             for change in &changes {
                 line(format_args!("{change}"))?;
             }
-            line(format_args!("{breaking} breaking changes, {} others", changes.len() - breaking))?;
+            let others = count(changes.len() - breaking, "other");
+            line(format_args!("{}, {others}", count(breaking, "breaking change")))?;
         }
         Ok(if breaking == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use cargo_kube::migrate::{Migration, Progress, Summary};
 use clap::Args;
 
-use crate::cli::output::line;
+use crate::cli::output::{count, line};
 use crate::cli::{cluster, runtime};
 
 /// Write stored objects again in the storage version, then remove the others from storedVersions
@@ -84,8 +84,9 @@ fn print(crd: &str, summary: &Summary) -> io::Result<()> {
         ))?;
         return Ok(());
     }
+    let written = count(*written, "object");
     line(format_args!(
-        "{crd}: {written} objects written in {storage_version}, {unchanged} were already, {written_by_others} written by others, {deleted} deleted, {} refused",
+        "{crd}: {written} written in {storage_version}, {unchanged} were already, {written_by_others} written by others, {deleted} deleted, {} refused",
         refused.len(),
     ))?;
     if !summary.is_complete() {

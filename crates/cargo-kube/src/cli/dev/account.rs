@@ -14,6 +14,7 @@ use kube_client::{Api, Client};
 use serde_json::{Value, json};
 
 use super::say::say;
+use crate::cli::output::causes;
 
 /// What is asked for; a cluster may grant less.
 const TOKEN_SECONDS: i64 = 12 * 60 * 60;
@@ -58,7 +59,7 @@ impl Account {
         loop {
             tokio::time::sleep(wait).await;
             wait = self.renew().await.unwrap_or_else(|error| {
-                say(&format!("{error:#}; trying again in {} s", RETRY.as_secs()));
+                say(&format!("{}; trying again in {} s", causes(&error), RETRY.as_secs()));
                 RETRY
             });
         }

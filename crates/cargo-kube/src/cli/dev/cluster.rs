@@ -24,10 +24,11 @@ use tokio::task::JoinSet;
 use super::account::Account;
 use super::deployed::Deployed;
 use super::detour::{Detour, FIELD_MANAGER};
+use super::kubeconfig::UserKubeconfig;
 use super::lease::SessionLease;
 use super::listens::Place;
 use super::say::say;
-use crate::cli::program::manifests;
+use crate::cli::program::{Program, manifests};
 
 /// Samples are refused until the webhooks of the operator are served.
 const SAMPLES_LIMIT: Duration = Duration::from_secs(30);
@@ -37,6 +38,8 @@ const SAMPLES_PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct Cluster {
     /// `None` for the cluster of the user.
     embedded: Option<TestServer>,
+    /// That of the embedded server, for the user.
+    for_user: Option<UserKubeconfig>,
     place: Place,
     /// Of the administrator of an embedded server, or of the user.
     admin: Kubeconfig,
@@ -56,8 +59,9 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts the server: with RBAC, Deployments and simulated pods, without any object.
-    pub(super) async fn start() -> Result<Self> {
+    /// Starts the server: with RBAC, Deployments and simulated pods, without any object. The user finds its kubeconfig at this path, unless
+    /// another session is there.
+    pub(super) async fn start(kubeconfig: &Path) -> Result<Self> {
         let server = TestServer::builder()
             .with(BuiltInController::Workloads)
             .with(BuiltInController::Kubelet)
@@ -68,9 +72,10 @@ impl Cluster {
             .await
             .context("the embedded server")?;
         let text = server.kubeconfig();
-        let cluster = Self::with(Kubeconfig::from_yaml(&text)?, None, Place::Embedded, Some(server)).await?;
-        let path = cluster.kubeconfig();
-        std::fs::write(&path, &text).with_context(|| path.display().to_string())?;
+        let admin = Kubeconfig::from_yaml(&text)?;
+        let mut cluster = Self::with(admin, None, Place::Embedded, Some(server)).await?;
+        let other = cluster.folder.path().join("kubeconfig");
+        cluster.for_user = Some(UserKubeconfig::write(kubeconfig, &other, &text)?);
         Ok(cluster)
     }
 
@@ -99,6 +104,7 @@ impl Cluster {
             made: Mutex::default(),
             lease: tokio::sync::Mutex::default(),
             renewal: Mutex::default(),
+            for_user: None,
             embedded,
             place,
             admin,
@@ -109,10 +115,7 @@ impl Cluster {
     /// What the user has to know of it.
     pub(super) fn introduction(&self) -> Vec<String> {
         match self.place {
-            Place::Embedded => vec![
-                format!("the embedded server is at {}", self.url),
-                format!("try: kubectl --kubeconfig {} get namespaces", self.kubeconfig().display()),
-            ],
+            Place::Embedded => vec![format!("the embedded server is at {}", self.url)],
             Place::Cluster { .. } => vec![
                 format!("the cluster of the context {} is at {}", self.context, self.url),
                 "it keeps the definitions, and the roles and the ServiceAccount that were not there; what else is replaced ends with the session; samples are yours to apply"
@@ -121,9 +124,10 @@ impl Cluster {
         }
     }
 
-    /// That of an administrator, for the user.
-    fn kubeconfig(&self) -> PathBuf {
-        self.folder.path().join("kubeconfig")
+    /// How the user sees what the operator does there. In a cluster of their own they know.
+    pub(super) fn look_at(&self, deployed: &Deployed) -> Option<String> {
+        let path = Program::shown(self.for_user.as_ref()?.path());
+        Some(format!("try: kubectl --kubeconfig {path} get {}", deployed.resource()))
     }
 
     /// That of the operator's ServiceAccount. Its namespace is that of the operator, as in a pod.

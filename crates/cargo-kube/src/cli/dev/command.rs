@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::cluster::Cluster;
@@ -39,6 +39,10 @@ pub(crate) struct Dev {
     #[arg(long, requires = "cluster", value_name = "ADDRESS")]
     reach: Option<IpAddr>,
 
+    /// What programs of `new` call their own server
+    #[arg(long, hide = true)]
+    embedded: bool,
+
     /// Further arguments of the operator
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -46,6 +50,7 @@ pub(crate) struct Dev {
 
 impl Dev {
     pub(crate) fn run(self) -> Result<ExitCode> {
+        self.refuse_two_servers()?;
         let program = self.program.find()?;
         std::fs::create_dir_all(&program.target)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -55,7 +60,10 @@ impl Dev {
             let sources = Sources::watch(&program)?;
             let cluster = match self.cluster {
                 true => Cluster::current(self.context.as_deref(), self.reach).await?,
-                false => Cluster::start().await?,
+                false => {
+                    let file = format!("{}.kubeconfig", program.name);
+                    Cluster::start(&program.target.join(file)).await?
+                }
             };
             cluster.introduction().iter().for_each(|line| say(line));
             let session = Session {
@@ -69,5 +77,18 @@ impl Dev {
             cluster.stop().await?;
             result.map(|()| ExitCode::SUCCESS)
         })
+    }
+
+    /// With `--embedded` an operator of `cargo kube new` works on a server of its own, and not on that of the session.
+    fn refuse_two_servers(&self) -> Result<()> {
+        ensure!(
+            !self.embedded,
+            "--embedded: `cargo kube dev` starts an embedded server already, unless --cluster is there: leave --embedded out"
+        );
+        ensure!(
+            !self.arguments.iter().any(|argument| argument == "--embedded"),
+            "-- --embedded: the operator would start a second server and work there, not on that of `cargo kube dev`: leave it out"
+        );
+        Ok(())
     }
 }

@@ -81,6 +81,13 @@ impl Deployed {
         Ok(deployed)
     }
 
+    /// The resource of its first definition, which a user looks at.
+    pub(super) fn resource(&self) -> &str {
+        let is_definition = |object: &&Value| object["kind"] == "CustomResourceDefinition";
+        let definition = self.objects.iter().find(is_definition);
+        definition.and_then(|it| it["spec"]["names"]["plural"].as_str()).unwrap_or("namespaces")
+    }
+
     fn add(&mut self, mut object: Value, listens: &Listens, place: Place) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (group_version, name) = (text(&object["apiVersion"]), text(&object["metadata"]["name"]));
@@ -159,6 +166,7 @@ mod tests {
         assert_eq!((&*deployed.namespace, &*deployed.account), ("page-operator", "page-operator"));
         assert_eq!(deployed.debug_page, Some("127.0.0.1:8080".parse().unwrap()));
         assert_eq!(deployed.environment["POD_NAME"], "page-operator");
+        assert_eq!(deployed.resource(), "pages");
         let of_kind =
             |kind: &str| deployed.objects.iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
         for kind in ["Namespace", "CustomResourceDefinition", "ClusterRole", "ValidatingWebhookConfiguration"]

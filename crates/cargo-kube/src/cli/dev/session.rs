@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
@@ -14,8 +15,10 @@ use tokio::process::Command;
 use super::cluster::Cluster;
 use super::deployed::Deployed;
 use super::machine::{Effect, Event, Machine};
+use super::port;
 use super::say::say;
 use super::sources::Sources;
+use crate::cli::output::causes;
 use crate::cli::program::{Process, Program, build, ended_by};
 use crate::cli::runtime::Signals;
 
@@ -38,6 +41,12 @@ struct Running<'a> {
     registered: Option<(Deployed, Objects)>,
     /// Applies samples, and says which.
     samples: Option<BoxFuture<'a, Applied>>,
+    /// Waits until the debug page answers.
+    page: Option<BoxFuture<'a, SocketAddr>>,
+    /// A source that has changed since the last build.
+    changed: Option<PathBuf>,
+    /// Whether the user knows how to look into the server.
+    is_introduced: bool,
     /// The samples that were applied in this session: the user may have changed or deleted them since.
     applied: BTreeSet<String>,
 }
@@ -62,6 +71,9 @@ impl<'s> Session<'s> {
                 match effect {
                     Effect::End => return Ok(()),
                     Effect::Build => {
+                        if let Some(path) = running.changed.take() {
+                            say(&format!("{} has changed", Program::shown(&path)));
+                        }
                         self.sources.refresh()?;
                         running.work = Some(self.build());
                     }
@@ -110,12 +122,21 @@ impl<'s> Session<'s> {
         command.env("KUBECONFIG", self.cluster.operator_kubeconfig());
         // A program that runs in a pod would take these.
         command.env_remove("KUBERNETES_SERVICE_HOST").env_remove("KUBERNETES_SERVICE_PORT");
+        // Before: afterwards the port may be the operator's.
+        let page = deployed.debug_page.filter(|address| match port::is_taken(*address) {
+            true => {
+                say(&port::advice(*address));
+                false
+            }
+            false => true,
+        });
         let started = Process::start(&mut command).and_then(Process::guarded);
         running.operator = Some(started.map_err(|err| format!("an error: {err}"))?);
-        let page = deployed
-            .debug_page
-            .map(|address| format!("; its debug page: http://{address}/debug/controllers"));
-        say(&format!("{} runs{}", self.program.name, page.unwrap_or_default()));
+        say(&format!("{} is started", self.program.name));
+        if !std::mem::replace(&mut running.is_introduced, true) {
+            self.cluster.look_at(deployed).iter().for_each(|line| say(line));
+        }
+        running.page = page.map(|address| port::answers(address).boxed());
         deployed.left_out.iter().for_each(|why| say(why));
         if !new.is_empty() {
             let cluster = self.cluster;
@@ -135,7 +156,10 @@ impl<'s> Session<'s> {
                     running.samples = None;
                     return Event::Stop;
                 }
-                () = self.sources.changed() => return Event::Changed,
+                path = self.sources.changed() => {
+                    running.changed = path.or(running.changed.take());
+                    return Event::Changed;
+                }
                 Some(done) = OptionFuture::from(running.work.as_mut()) => {
                     running.work = None;
                     return done.into_event(&mut running.registered);
@@ -143,7 +167,12 @@ impl<'s> Session<'s> {
                 Some(ended) = OptionFuture::from(operator) => {
                     running.operator = None;
                     running.samples = None;
+                    running.page = None;
                     return Event::Exited(ended.map_or_else(|err| err.to_string(), ended_by));
+                }
+                Some(address) = OptionFuture::from(running.page.as_mut()) => {
+                    running.page = None;
+                    say(&format!("its debug page: http://{address}/debug/controllers"));
                 }
                 Some(applied) = OptionFuture::from(running.samples.as_mut()) => {
                     running.samples = None;
@@ -152,7 +181,7 @@ impl<'s> Session<'s> {
                             lines.lines().for_each(|line| say(&format!("sample {line}")));
                             running.applied.extend(texts);
                         }
-                        Err(err) => say(&format!("{err:#}")),
+                        Err(err) => say(&causes(&err)),
                     }
                 }
                 Some(()) = OptionFuture::from(deadline.map(sleep)) => return Event::Time,
@@ -170,7 +199,7 @@ impl Done {
                     *registered = Some(new);
                     Event::Registered(Ok(()))
                 }
-                Err(err) => Event::Registered(Err(format!("{err:#}"))),
+                Err(err) => Event::Registered(Err(causes(&err))),
             },
         }
     }

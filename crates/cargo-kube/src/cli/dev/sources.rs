@@ -19,8 +19,11 @@ pub(super) struct Sources {
     watched: BTreeSet<PathBuf>,
     /// Folders that were made, removed or renamed since: what watched them has gone with them.
     renewed: Arc<Mutex<BTreeSet<PathBuf>>>,
-    changes: mpsc::Receiver<()>,
+    changes: mpsc::Receiver<Change>,
 }
+
+/// The file that has changed, or one of several. `None` if changes were missed.
+type Change = Option<PathBuf>;
 
 /// Which files are sources.
 #[derive(Clone, Debug)]
@@ -39,21 +42,22 @@ impl Sources {
         let renewed = Arc::new(Mutex::new(BTreeSet::new()));
         let of_handler = Arc::clone(&renewed);
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let changed = match event {
+            let changed: Option<Change> = match event {
                 Ok(event) => {
                     if !matches!(event.kind, EventKind::Modify(ModifyKind::Data(_))) {
                         let tops = event.paths.iter().filter(|path| seen.is_top(path)).cloned();
                         of_handler.lock().unwrap_or_else(PoisonError::into_inner).extend(tops);
                     }
                     let looked_at = matches!(event.kind, EventKind::Access(_));
-                    !looked_at && (event.need_rescan() || event.paths.iter().any(|path| seen.has(path)))
+                    let source = event.paths.iter().find(|path| seen.has(path)).cloned();
+                    (!looked_at && (event.need_rescan() || source.is_some())).then_some(source)
                 }
                 // Whatever was missed: a build finds out.
-                Err(_) => true,
+                Err(_) => Some(None),
             };
-            if changed {
+            if let Some(change) = changed {
                 // A full channel says it already.
-                let _ = sender.try_send(());
+                let _ = sender.try_send(change);
             }
         })?;
         let mut sources = Self { watcher, places, watched: BTreeSet::new(), renewed, changes };
@@ -62,9 +66,10 @@ impl Sources {
     }
 
     /// The next change, or several at once.
-    pub(super) async fn changed(&mut self) {
-        if self.changes.recv().await.is_none() {
-            std::future::pending().await
+    pub(super) async fn changed(&mut self) -> Change {
+        match self.changes.recv().await {
+            Some(change) => change,
+            None => std::future::pending().await,
         }
     }
 
@@ -189,16 +194,16 @@ mod tests {
         };
         let mut sources = Sources::watch(&program).unwrap();
         let seen = async |sources: &mut Sources| {
-            tokio::time::timeout(Duration::from_secs(10), sources.changed()).await.expect("a change");
+            tokio::time::timeout(Duration::from_secs(10), sources.changed()).await.expect("a change")
         };
         fs::create_dir(folder.join("assets")).unwrap();
-        seen(&mut sources).await;
+        assert_eq!(seen(&mut sources).await, Some(folder.join("assets")));
         sources.refresh().unwrap();
         for _ in 0..2 {
             // What the operating system still tells of before.
             while tokio::time::timeout(Duration::from_millis(100), sources.changed()).await.is_ok() {}
             fs::write(folder.join("assets/page.html"), "a").unwrap();
-            seen(&mut sources).await;
+            assert_eq!(seen(&mut sources).await, Some(folder.join("assets/page.html")));
             // Another folder of the same name is another one.
             fs::remove_dir_all(folder.join("assets")).unwrap();
             fs::create_dir(folder.join("assets")).unwrap();

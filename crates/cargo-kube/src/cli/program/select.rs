@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand, Package, PackageId, TargetKind};
 use clap::Args;
 
+use crate::cli::project::files::find as find_manifest;
+
 /// Which program, and how it is built.
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
@@ -72,8 +74,12 @@ impl ProgramArgs {
 
     fn metadata(&self) -> Result<Metadata> {
         let mut command = MetadataCommand::new();
-        if let Some(path) = &self.manifest_path {
-            command.manifest_path(path);
+        match &self.manifest_path {
+            Some(path) => {
+                command.manifest_path(path);
+            }
+            // Cargo would say so in many words.
+            None => drop(find_manifest()?),
         }
         command.exec().context("no project")
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use super::description::{Addition, Project, Webhook};
+use super::description::{Addition, NewKind, Project, Webhook};
 use super::files;
 use super::names::Kind;
 use super::new::VersionAndScope;
@@ -21,15 +21,15 @@ pub(crate) struct Add {
 }
 
 const EXIT_CODES: &str = "\
-Adds files, and lines in src/lib.rs, src/webhooks.rs, the file of the kind and Cargo.toml.
 Exit codes: 0 done; 2 wrong input, or a place that was changed so much that it is not found:
 then nothing is written, and the message has the lines to add by hand.";
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Another kind with a controller of its own
+    /// Another kind with a controller of its own: its file and folder in src/, a test, lines in src/lib.rs
     #[command(after_help = EXIT_CODES)]
     Kind {
+        /// Its name in the singular, such as Author
         kind: Kind,
         #[command(flatten)]
         version: VersionAndScope,
@@ -37,13 +37,15 @@ enum What {
     /// Another version of a kind, served but not yet stored, which the operator then works with, and a conversion webhook
     #[command(after_help = EXIT_CODES)]
     Version {
+        /// A kind of the project, such as Page
         kind: Kind,
         /// Its name, such as v2
         version: String,
     },
-    /// An admission webhook of a kind
+    /// An admission webhook of a kind: its file in the folder of the kind, lines in src/webhooks.rs and src/lib.rs
     #[command(after_help = EXIT_CODES)]
     Webhook {
+        /// A kind of the project, such as Page
         kind: Kind,
         /// Refuses objects; the default
         #[arg(long)]
@@ -96,17 +98,34 @@ impl Add {
             line(format_args!("{} {path}", if before.contains_key(path) { "changed" } else { "created" }))?;
         }
         line(format_args!("next: cargo run -- manifests"))?;
-        for addition in &additions {
-            if let Addition::Version { kind, version } = addition {
-                let (file, definition) = (kind.module(), format!("{}.{}", kind.plural(), project.group));
-                line(format_args!(
-                    "{version} is served, not stored: replicas of the release before could not convert it."
-                ))?;
-                line(format_args!(
-                    "in a later release: STORED = {version:?} in src/{file}.rs, then cargo kube crd migrate {definition}"
-                ))?;
-            }
+        for text in additions.iter().flat_map(|addition| left_to_author(addition, &project.group)) {
+            line(format_args!("{text}"))?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn left_to_author(addition: &Addition, group: &str) -> Vec<String> {
+    match addition {
+        Addition::Kind(NewKind { kind, .. }) => {
+            vec![format!("next: in tests/verify.rs, a step in which a user changes the {kind}")]
+        }
+        Addition::Webhook { kind, webhook } => {
+            let (file, example) = match webhook {
+                Webhook::Validate => {
+                    ("validate", "it refuses names of more than 63 characters, as an example")
+                }
+                Webhook::Mutate => ("mutate", "it sets the label app.kubernetes.io/part-of, as an example"),
+            };
+            vec![format!("next: edit src/{}/{file}.rs: {example}", kind.module())]
+        }
+        Addition::Version { kind, version } => vec![
+            format!("{version} is served, not stored: replicas of the release before could not convert it."),
+            format!(
+                "in a later release: STORED = {version:?} in src/{}.rs, then cargo kube crd migrate {}.{group}",
+                kind.module(),
+                kind.plural()
+            ),
+        ],
     }
 }

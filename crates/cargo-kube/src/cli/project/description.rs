@@ -71,7 +71,9 @@ impl Project {
         let package = document.get("package").context("Cargo.toml: expected a table [package]")?;
         let known = package.get("metadata").and_then(|it| it.get("cargo-kube"));
         let known = known.with_context(|| {
-            format!("Cargo.toml: expected the table [{TABLE}], which `cargo kube new` writes")
+            format!(
+                "Cargo.toml: expected the table [{TABLE}]: this works in projects that `cargo kube new` has written, and in no others"
+            )
         })?;
         let text = |key: &str| {
             let found = known.get(key).and_then(Item::as_str);

@@ -66,10 +66,10 @@ impl Kind {
         &self.0
     }
 
-    /// That of a project without another choice: `Page` for `page-operator`.
+    /// That of a project without another choice: `Page` for `page-operator` and for `pages`.
     pub(super) fn of_project(name: &str) -> Result<Self> {
         let stem = ["-operator", "-controller"].iter().find_map(|end| name.strip_suffix(end));
-        stem.unwrap_or(name).to_upper_camel_case().parse()
+        stem.map_or_else(|| singular(name), str::to_owned).to_upper_camel_case().parse()
     }
 }
 
@@ -94,6 +94,17 @@ impl FromStr for Kind {
             bail!("kind {text}: the module {module} cannot have this name; expected another kind");
         }
         Ok(kind)
+    }
+}
+
+/// Of a plural as most are formed; what it is not sure of stays: `status`, `redis`, `aws`.
+fn singular(name: &str) -> String {
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    match name {
+        _ if name.len() < 5 || ends(&["ss", "us", "is", "as", "os", "ns"]) => name.to_owned(),
+        _ if ends(&["ies"]) => format!("{}y", &name[..name.len() - 3]),
+        _ if ends(&["sses", "xes", "ches", "shes"]) => name[..name.len() - 2].to_owned(),
+        _ => name.strip_suffix('s').unwrap_or(name).to_owned(),
     }
 }
 
@@ -173,8 +184,28 @@ mod tests {
                 (module.into(), lower.into(), plural.into())
             );
         }
-        assert_eq!(Kind::of_project("page-operator").unwrap().as_str(), "Page");
-        assert_eq!(Kind::of_project("blog-post").unwrap().as_str(), "BlogPost");
+    }
+
+    #[test]
+    fn the_kind_of_a_project_is_a_singular() {
+        for (project, kind) in [
+            ("page-operator", "Page"),
+            ("blog-post", "BlogPost"),
+            ("pages", "Page"),
+            ("blog-posts", "BlogPost"),
+            ("policies", "Policy"),
+            ("mail-boxes", "MailBox"),
+            ("addresses", "Address"),
+            ("status", "Status"),
+            ("redis", "Redis"),
+            ("address", "Address"),
+            ("dns", "Dns"),
+            ("a", "A"),
+            // What a product is called.
+            ("postgres-operator", "Postgres"),
+        ] {
+            assert_eq!(Kind::of_project(project).unwrap().as_str(), kind);
+        }
     }
 
     #[test]

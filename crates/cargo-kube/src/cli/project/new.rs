@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::description::{Clusters, NewKind, Project, Scope};
 use super::names::Kind;
-use super::source::{KUBE, Source};
+use super::source::{KUBE, Source, check_checkout};
 use super::templates::{self, TEMPLATES};
 use super::{files, names};
 use crate::cli::output::line;
@@ -26,7 +26,7 @@ pub(crate) struct New {
     #[arg(long, value_name = "DOMAIN", default_value = "example.com")]
     group: String,
 
-    /// The kind that the operator reconciles [default: from NAME, Page for page-operator]
+    /// The kind that the operator reconciles [default: from NAME, Page for pages and page-operator]
     #[arg(long)]
     kind: Option<Kind>,
 
@@ -68,9 +68,11 @@ impl VersionAndScope {
 impl New {
     pub(crate) fn run(self) -> Result<ExitCode> {
         names::check_project(&self.name)?;
-        let kind = match self.kind {
-            Some(kind) => kind,
-            None => Kind::of_project(&self.name).context("--kind is needed")?,
+        let (kind, another) = match self.kind {
+            Some(kind) => (kind, ""),
+            None => {
+                (Kind::of_project(&self.name).context("--kind is needed")?, "; --kind KIND is for another")
+            }
         };
         let source = match &self.path {
             Some(path) => checkout(path)?,
@@ -92,8 +94,14 @@ impl New {
         templates::check_free(template, &project, &project.first.kind)?;
         let texts = template.render(&project)?;
         files::create(Path::new(&project.name), &texts)?;
-        line(format_args!("{}: {} files", project.name, texts.len()))?;
-        line(format_args!("  cd {}", project.name))?;
+        let Project { name, group, source, first, .. } = &project;
+        let (files, kind, plural) = (texts.len(), &first.kind, first.kind.plural());
+        line(format_args!("{name}: {files} files, for the kind {kind} ({plural}.{group}){another}"))?;
+        line(format_args!("  {}", source.told()))?;
+        if project.clusters.is_some() {
+            line(format_args!("  a Secret with a kubeconfig makes a cluster: README.md says how"))?;
+        }
+        line(format_args!("  cd {name}"))?;
         line(format_args!("  cargo run -- --embedded   # runs the operator without a cluster"))?;
         line(format_args!("  cargo run -- manifests    # writes deploy/"))?;
         Ok(ExitCode::SUCCESS)
@@ -102,12 +110,7 @@ impl New {
 
 /// A checkout as the Cargo.toml in a folder below the current one names it.
 fn checkout(path: &Path) -> Result<Source> {
-    let manifest = path.join(KUBE).join("Cargo.toml");
-    ensure!(
-        manifest.is_file(),
-        "--path {}: expected a checkout of kube, with {KUBE}/Cargo.toml",
-        path.display()
-    );
+    check_checkout(path, KUBE)?;
     let from_project = if path.is_absolute() { path.to_owned() } else { Path::new("..").join(path) };
     match from_project.to_str() {
         Some(text) if !text.contains(['\n', '\r']) => Ok(Source::Path(text.trim_end_matches('/').to_owned())),

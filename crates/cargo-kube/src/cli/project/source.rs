@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use anyhow::{Result, bail};
 use toml_edit::{Item, Value};
 
 /// Where the crates of this workspace are: they are not in a registry under these names.
@@ -47,6 +48,21 @@ impl Source {
         }
     }
 
+    /// What a project with it depends on, for its author.
+    pub(super) fn told(&self) -> String {
+        match (self, self.local()) {
+            (Self::Git { url, commit }, None) => {
+                format!("kube is commit {} of {url}", commit.get(..12).unwrap_or(commit))
+            }
+            (Self::Git { url, .. }, Some(_)) => format!(
+                "kube is a commit of {url}: it builds on this machine only; its CI and its image need that folder"
+            ),
+            (Self::Path(path), _) => {
+                format!("kube is the checkout {path}: its CI needs one as well, see .github/workflows/ci.yml")
+            }
+        }
+    }
+
     /// The folder of a checkout on this machine, which neither an image nor a CI runner has by itself.
     pub(super) fn local(&self) -> Option<&str> {
         match self {
@@ -89,6 +105,24 @@ fn cargo_url(remote: &str) -> String {
     }
 }
 
+/// An error unless `path`, the value of `--path`, is a checkout with this package.
+pub(in crate::cli) fn check_checkout(path: &Path, package: &str) -> Result<()> {
+    let has_package = |folder: &Path| folder.join(package).join("Cargo.toml").is_file();
+    if has_package(path) {
+        return Ok(());
+    }
+    let shown = path.display();
+    let above = path.ancestors().skip(1).map(|above| match above.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => above,
+    });
+    let above = above.into_iter().find(|above| has_package(above));
+    match above {
+        Some(above) => bail!("--path {shown}: expected a checkout of kube; {} is one", above.display()),
+        None => bail!("--path {shown}: expected a checkout of kube, with {package}/Cargo.toml"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +136,34 @@ mod tests {
         ] {
             assert_eq!(cargo_url(remote), url);
         }
+    }
+
+    #[test]
+    fn what_builds_on_one_machine_only_is_told() {
+        let git = |url: &str| Source::Git { url: url.into(), commit: "0123456789abcdef".into() };
+        assert_eq!(git("https://a.b/kube").told(), "kube is commit 0123456789ab of https://a.b/kube");
+        let local = git("file:///srv/kube").told();
+        assert!(
+            local.starts_with("kube is a commit of file:///srv/kube: it builds on this machine only"),
+            "{local}"
+        );
+        assert!(Source::Path("../kube".into()).told().contains("the checkout ../kube: its CI needs one"));
+    }
+
+    #[test]
+    fn a_folder_in_a_checkout_names_the_checkout() {
+        let home = tempfile::tempdir().unwrap();
+        let package = home.path().join(KUBE);
+        std::fs::create_dir_all(&package).unwrap();
+        std::fs::write(package.join("Cargo.toml"), "").unwrap();
+        check_checkout(home.path(), KUBE).unwrap();
+        let error = check_checkout(&package, KUBE).unwrap_err().to_string();
+        assert!(
+            error.ends_with(&format!("expected a checkout of kube; {} is one", home.path().display())),
+            "{error}"
+        );
+        let error = check_checkout(&package, VERIFY).unwrap_err().to_string();
+        assert!(error.ends_with("expected a checkout of kube, with testserver/verify/Cargo.toml"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) struct Part {
 
 /// A line for all verbs on the same thing that the same parts need.
 pub(super) fn lines(grants: &BTreeSet<Grant>, parts: &[Part]) -> Vec<String> {
-    let mut verbs: BTreeMap<(String, Vec<&str>), Vec<&str>> = BTreeMap::new();
+    let mut verbs: BTreeMap<(String, BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
     for grant in grants {
         let needed_by = parts.iter().filter(|part| part.grants.permits(grant)).map(|part| part.name.as_str());
         let verb = match grant {
@@ -22,7 +22,8 @@ pub(super) fn lines(grants: &BTreeSet<Grant>, parts: &[Part]) -> Vec<String> {
         };
         verbs.entry((object(grant), needed_by.collect())).or_default().push(verb);
     }
-    let line = |((object, parts), verbs): ((String, Vec<&str>), Vec<&str>)| {
+    let line = |((object, parts), verbs): ((String, BTreeSet<&str>), Vec<&str>)| {
+        let parts: Vec<_> = parts.into_iter().collect();
         let needed_by = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
         format!("{} {object}{needed_by}", verbs.join(","))
     };
@@ -90,7 +91,9 @@ mod tests {
             name: name.to_owned(),
             grants: bound(&[rule("apps", &[resource], &["*"])]),
         };
-        let parts = [part("the controller pages", "deployments"), part("leader election", "leases")];
+        // Two parts of one name, such as the same declaration of two controllers, are named once.
+        let pages = || part("the controller pages", "deployments");
+        let parts = [pages(), part("leader election", "leases"), pages()];
         assert_eq!(
             lines(&needed.into_grants(), &parts),
             [

@@ -12,7 +12,7 @@ use super::test_file::{TestFile, open_places};
 use super::workload::workload;
 use crate::cli::output::line;
 use crate::cli::project::files;
-use crate::cli::project::source::{Source, VERIFY};
+use crate::cli::project::source::{Source, VERIFY, check_checkout};
 use crate::cli::{inputs, runtime};
 
 /// The file of the test target that `cargo kube verify` runs.
@@ -149,13 +149,7 @@ impl Expected {
 
 /// A checkout of kube as the Cargo.toml in `root` names it.
 fn checkout(root: &Path, path: &Path) -> Result<Source> {
-    let manifest = Path::new(VERIFY).join("Cargo.toml");
-    ensure!(
-        path.join(&manifest).is_file(),
-        "--path {}: expected a checkout of kube, with {}",
-        path.display(),
-        manifest.display()
-    );
+    check_checkout(path, VERIFY)?;
     Ok(Source::Path(from_root(root, "--path", path)?))
 }
 

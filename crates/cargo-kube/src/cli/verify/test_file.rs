@@ -53,7 +53,7 @@ impl TestFile<'_> {
         let move_program = if self.library.is_present {
             ""
         } else {
-            "/// FILL IN: in src/lib.rs, as a test cannot call src/main.rs: what `main` does, for `main` to call.\n"
+            "/// FILL IN: add src/lib.rs with a function that does what `main` does, and let `main` call it: a test cannot call src/main.rs.\n"
         };
         let values = [
             ("IMPORTS", imports.to_owned()),
@@ -139,6 +139,6 @@ mod tests {
         assert!(!whole.contains("NAMESPACES") && !whole.contains("CHANGED"), "{whole}");
         let open: Vec<_> = open_places(&whole).map(|(_, what)| what).collect();
         assert!(open.len() == 4 && open[2].starts_with("|step| step.patch_of("), "{open:?}");
-        assert!(open[1].starts_with("in src/lib.rs, as a test cannot call src/main.rs"), "{open:?}");
+        assert!(open[1].starts_with("add src/lib.rs with a function that does what `main` does"), "{open:?}");
     }
 }
