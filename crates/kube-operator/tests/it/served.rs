@@ -239,6 +239,23 @@ async fn an_optional_kind_that_cannot_be_listed_does_not_take_the_readiness_of_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kind_of_another_version_is_not_called_missing() {
+    let (_server, client) = server_with(&[]).await;
+    define(&client, &v1beta1::Leaf::crd()).await;
+    let manager =
+        Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &Log::default()));
+    let health = manager.health().clone();
+    let (stop, running) = run(manager);
+    sleep(seconds(30)).await;
+    let report = health.report().now_or_never().unwrap();
+    let note = report.iter().find(|it| it.check == "served-kinds").and_then(|it| it.message.clone());
+    let expected = "Leaf.example.com cannot be used for 30 s: the server serves it in v1beta1 only, this program knows v1";
+    assert_eq!(note.as_deref(), Some(expected));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_name_of_a_controller_that_waits_for_its_kind_is_taken() {
     let (_server, client) = server_with(&["a"]).await;
     let log = Log::default();
