@@ -53,8 +53,8 @@ impl<'a, K> Added<'a, K> {
         self
     }
 
-    /// Only while the cluster serves its kind, which may be installed later and removed: see [`ServedKinds`](kube_runtime::served::ServedKinds).
-    /// `kind` is the child's.
+    /// Only while the cluster serves its kind, which may be installed later and removed: see
+    /// [`ServedKinds`](kube_runtime::served::ServedKinds). `kind` is the child's.
     ///
     /// Otherwise the child is left alone, which is [`NotServed`](super::ChildState::NotServed) in the status. It is not deleted where the
     /// server could not say whether it serves the kind, or serves it in another version only; what comes after it waits then. Where the
