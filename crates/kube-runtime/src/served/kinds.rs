@@ -129,13 +129,13 @@ impl ServedKinds {
         let used = wanted.iter().filter(|wanted| wanted.state.receiver_count() > 0);
         used.map(|wanted| {
             let state = wanted.state.borrow().clone();
-            let (name, since) = (wanted.known.name(), state.as_ref().map_or(now, |state| state.since));
-            let (state, version, message) = match state.map(|state| state.finding) {
-                None => ("unknown", None, None),
-                Some(Finding::Served(served)) => ("served", Some(served.resource.version), None),
-                Some(Finding::Mismatch(why)) => ("mismatch", None, Some(why)),
-                Some(Finding::Missing(why)) => ("missing", None, Some(why)),
-                Some(Finding::Unknown(why)) => ("unknown", None, Some(why)),
+            let (name, since) =
+                (wanted.known.name(), state.as_ref().map_or(wanted.asked, |state| state.since));
+            let (state, version, message) = match finding(state.as_ref()) {
+                Finding::Served(served) => ("served", Some(served.resource.version), None),
+                Finding::Mismatch(why) => ("mismatch", None, Some(why)),
+                Finding::Missing(why) => ("missing", None, Some(why)),
+                Finding::Unknown(why) => ("unknown", None, Some(why)),
             };
             KindSnapshot { name, state, version, since: now.saturating_duration_since(since), message }
         })
@@ -147,6 +147,12 @@ impl ServedKinds {
             CancelableJoinHandle::spawn(task::run(Arc::clone(&self.0.shared)), &Handle::current())
         });
     }
+}
+
+/// What is known, before the first answer too.
+fn finding(state: Option<&State>) -> Finding {
+    let unanswered = || Finding::Unknown("the server has not said yet which kinds it serves".to_owned());
+    state.map_or_else(unanswered, |state| state.finding.clone())
 }
 
 /// The scope that a type has; `None` for a type that may have either, such as `DynamicObject`. For [`ServedKinds::kind_in`].
@@ -200,9 +206,7 @@ impl ServedKind {
     #[must_use]
     pub fn now(&self) -> Availability {
         self.kinds.ensure_running();
-        let state = self.state.borrow();
-        let unanswered = || Finding::Unknown("the server has not said yet which kinds it serves".to_owned());
-        state.as_ref().map_or_else(unanswered, |state| state.finding.clone()).into()
+        finding(self.state.borrow().as_ref()).into()
     }
 
     /// Whether it is served now, as far as is known.

@@ -56,6 +56,10 @@ async fn an_api_whose_server_is_away_counts_as_it_did_before() {
     let (kinds, mut kind) = kinds();
     assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (None, "unknown"));
     assert!(matches!(kind.now(), Availability::Unknown(_)), "before the first answer");
+    tokio::time::advance(Duration::from_secs(90)).await;
+    let unanswered = kinds.snapshot().remove(0);
+    assert_eq!(unanswered.message.as_deref(), Some("the server has not said yet which kinds it serves"));
+    assert_eq!(unanswered.since, Duration::from_secs(90), "since somebody waits");
     let answer = |answer: Answer| kinds.0.shared.answered(&answer);
     assert_eq!(answer(missing(true)), Told::Unclear, "it is asked again");
     assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (Some(false), "unknown"));

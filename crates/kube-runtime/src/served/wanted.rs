@@ -27,6 +27,8 @@ pub(super) struct Shared {
 pub(super) struct Wanted {
     pub(super) known: KnownKind,
     pub(super) state: watch::Sender<Option<State>>,
+    /// Since when somebody waits for it.
+    pub(super) asked: Instant,
     /// Since when all answers have been that it is missing, although it was served.
     doubted: Option<Instant>,
     /// When a definition of its group was deleted, since it was found.
@@ -111,7 +113,7 @@ impl Shared {
 
 impl Wanted {
     pub(super) fn new(known: KnownKind, state: watch::Sender<Option<State>>) -> Self {
-        Self { known, state, doubted: None, deleted: None, told: None }
+        Self { known, state, asked: Instant::now(), doubted: None, deleted: None, told: None }
     }
 
     /// What the log says until now. That a group cannot be looked up changes nothing in it.
