@@ -2,18 +2,22 @@
 
 use crate::{
     NAME,
+    advice::VerticalPodAutoscaler,
     page::{PageStatus, v1, v2},
     reconcile::INDEX,
     register::register,
 };
 use anyhow::{Context as _, bail, ensure};
-use k8s_openapi::api::{
-    apps::v1::Deployment,
-    core::v1::{ConfigMap, Service},
-    discovery::v1::EndpointSlice,
+use k8s_openapi::{
+    api::{
+        apps::v1::Deployment,
+        core::v1::{ConfigMap, Service},
+        discovery::v1::EndpointSlice,
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube::{
-    Api, Client,
+    Api, Client, CustomResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams},
     config::{Config, KubeConfigOptions, Kubeconfig},
     runtime::{
@@ -127,6 +131,15 @@ pub fn is_ready(page: Option<&v2::Page>) -> bool {
         let ready = conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True");
         ready && observed_generation == page.metadata.generation
     })
+}
+
+/// The vertical pod autoscaler's definition, with the fields that are known here: the annotation says that it is not the approved one.
+pub fn autoscaler() -> CustomResourceDefinition {
+    let mut definition = VerticalPodAutoscaler::crd();
+    let approval =
+        ("api-approved.kubernetes.io".to_owned(), "unapproved, a part of the definition".to_owned());
+    definition.metadata.annotations = Some([approval].into());
+    definition
 }
 
 /// Waits for a state of a page.

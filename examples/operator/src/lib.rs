@@ -1,7 +1,7 @@
 //! A complete operator: copy it and replace `Page`.
 //!
 //! - [`page`]: the custom resource in two versions, their conversion and validation.
-//! - [`reconcile`]: children, finalizer and status of a page.
+//! - [`reconcile`]: children, finalizer and status of a page; [`advice`]: the kind of one that the cluster may lack.
 //! - [`manifests`]: what is deployed, generated into `deploy/`.
 //! - [`register`]: applies the CRD and the webhook configuration, which need more permissions than the operator has at run time.
 //! - [`telemetry`]: logs, and spans for OpenTelemetry.
@@ -9,6 +9,7 @@
 //!
 //! [`manager`] puts the parts together, with the [`webhooks`]; the program (`main.rs`) adds its arguments.
 
+pub mod advice;
 pub mod embedded;
 pub mod manifests;
 pub mod page;
@@ -16,6 +17,7 @@ pub mod reconcile;
 pub mod register;
 pub mod telemetry;
 
+use advice::VerticalPodAutoscaler;
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, Client, CustomResourceExt,
@@ -24,7 +26,7 @@ use kube::{
         manager::{Manager, Writes},
         webhook::{Versions, Webhooks, certificates::SelfSigned},
     },
-    runtime::{Controller, watcher::Config},
+    runtime::{Controller, controller::Related, watcher::Config},
 };
 use page::{check, v1, v2};
 use std::{
@@ -70,19 +72,27 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
     let namespace = client.default_namespace().to_owned();
     let certificates =
         SelfSigned::new(client.clone(), &namespace, NAME).validating(NAME).crd(v2::Page::crd_name());
+    let mut manager = Manager::new(client.clone());
+    let served = manager.served_kinds();
+    let advice = Related::metadata(Api::<VerticalPodAutoscaler>::all(client.clone()), CHILDREN.watch());
     // Only the children, not all ConfigMaps of the cluster.
     let pages = Controller::new(Api::<v2::Page>::all(client.clone()), Config::default())
         .owns(Api::<Deployment>::all(client.clone()), CHILDREN.watch())
-        .owns(Api::<ConfigMap>::all(client.clone()), CHILDREN.watch());
-    let context = Arc::new(reconcile::Context { client: client.clone() });
+        .owns(Api::<ConfigMap>::all(client.clone()), CHILDREN.watch())
+        .owns_related(advice.if_served(&served));
+    let context = Arc::new(reconcile::Context {
+        client: client.clone(),
+        advice: served.kind::<VerticalPodAutoscaler>(),
+    });
 
-    Manager::new(client.clone())
+    manager
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Finalizers)
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Status)
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::OwnerReferences)
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::ChildrenRecord)
         .writes(&Api::<Deployment>::all(client.clone()), Writes::Children)
-        .writes(&Api::<ConfigMap>::all(client), Writes::Children)
+        .writes(&Api::<ConfigMap>::all(client.clone()), Writes::Children)
+        .writes(&Api::<VerticalPodAutoscaler>::all(client), Writes::Children)
         .leader_election(NAME, namespace)
         .serve_metrics(addresses.metrics)
         .webhooks(addresses.webhooks, certificates, webhooks())

@@ -1,6 +1,6 @@
 //! Reconciling a `Page`: its children, its line in the index, its status, and the clean-up.
 
-use crate::{CHILDREN, NAME, page::v2::Page, telemetry::link_to_cause};
+use crate::{CHILDREN, NAME, advice::VerticalPodAutoscaler, page::v2::Page, telemetry::link_to_cause};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, ApiExt, Client, ResourceExt, Sparse,
@@ -11,6 +11,7 @@ use kube::{
         conditions::{Conditions, InvalidCondition, Summary},
         controller::Action,
         finalizer::{self, Event, finalizer},
+        served::ServedKind,
         status::{StatusError, apply_status},
     },
 };
@@ -27,6 +28,8 @@ const IMAGE: &str = "docker.io/nginxinc/nginx-unprivileged:1.29-alpine";
 pub struct Context {
     /// For all requests.
     pub client: Client,
+    /// Whether the cluster has the vertical pod autoscaler.
+    pub advice: ServedKind,
 }
 
 /// Why a page was not reconciled. The controller retries with backoff.
@@ -52,7 +55,7 @@ pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action,
     let pages: Api<Page> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
     finalizer(&pages, FINALIZER, page, |event| async {
         match event {
-            Event::Apply(page) => publish(&page, &pages, &context.client).await,
+            Event::Apply(page) => publish(&page, &pages, &context).await,
             Event::Cleanup(page) => {
                 write_index(&page, &context.client, None).await?;
                 tracing::info!("removed from the index");
@@ -63,11 +66,13 @@ pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action,
     .await
 }
 
-async fn publish(page: &Page, pages: &Api<Page>, client: &Client) -> Result<Action, Error> {
+async fn publish(page: &Page, pages: &Api<Page>, context: &Context) -> Result<Action, Error> {
+    let Context { client, advice } = context;
     write_index(page, client, Some(&page.spec.title)).await?;
     let mut children = Children::of(CHILDREN, page);
     children.add("content", &content(page));
     children.add("server", &server(page)).after("content");
+    children.add("advice", &recommendation(page)).if_served(advice);
     let children = children.apply(client).await?.into_result()?;
     tracing::info!(%children, "applied");
 
@@ -122,6 +127,18 @@ fn server(page: &Page) -> Sparse<Deployment> {
                     volumes: [{ name: "content", config_map: { name } }],
                 },
             },
+        },
+    })
+}
+
+/// What these pods should request: it is only recommended.
+fn recommendation(page: &Page) -> Sparse<VerticalPodAutoscaler> {
+    let name = &child_name(page);
+    apply!(VerticalPodAutoscaler {
+        metadata: { name, labels: labels(page) },
+        spec: {
+            target_ref: { api_version: "apps/v1", kind: "Deployment", name },
+            update_policy: { "updateMode": "Off" },
         },
     })
 }

@@ -10,6 +10,7 @@ use kube::{
     Api, Client,
     api::{DeleteParams, PatchParams, PostParams},
     client::Body,
+    crds,
     operator::rbac::RbacRecorder,
     runtime::{conditions::is_deleted, wait::await_condition},
     yaml::{Applier, Objects},
@@ -17,7 +18,8 @@ use kube::{
 use kube_testserver::{ApiServer, BuiltInController};
 use operator::{
     Addresses, NAME,
-    embedded::{expose, is_ready},
+    advice::VerticalPodAutoscaler,
+    embedded::{autoscaler, expose, is_ready},
     manager,
     manifests::{FORMS, manifests},
     page::v2,
@@ -56,6 +58,7 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     let objects = Objects::parse(&text).unwrap();
     let applied = Applier::new(admin.clone()).apply(&objects, &PatchParams::apply("test")).await;
     applied.into_result().unwrap();
+    crds::install(&admin, "test", [autoscaler()]).await.unwrap();
 
     let recorder = RbacRecorder::default();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -84,6 +87,7 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     let ready = timeout(LIMIT, await_condition(pages.clone(), "welcome", is_ready)).await;
     let page = ready.expect("the page is not ready").unwrap().unwrap();
     Api::<ConfigMap>::default_namespaced(admin.clone()).get("welcome-page").await.unwrap();
+    Api::<VerticalPodAutoscaler>::default_namespaced(admin.clone()).get("welcome-page").await.unwrap();
     pages.delete("welcome", &DeleteParams::default()).await.unwrap();
     let uid = page.metadata.uid.unwrap();
     timeout(LIMIT, await_condition(pages, "welcome", is_deleted(&uid))).await.unwrap().unwrap();
@@ -105,6 +109,7 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     let at_times = [
         ["resources: [\"configmaps\"]", "verbs: [\"delete\"]"],
         ["resources: [\"deployments\"]", "verbs: [\"delete\"]"],
+        ["resources: [\"verticalpodautoscalers\"]", "verbs: [\"delete\"]"],
         ["resources: [\"validatingwebhookconfigurations\"]", "verbs: [\"watch\"]"],
         ["resources: [\"customresourcedefinitions\"]", "verbs: [\"watch\"]"],
         ["resources: [\"secrets\"]", "verbs: [\"update\"]"],

@@ -2,13 +2,19 @@
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
-use k8s_openapi::api::{apps::v1::Deployment, coordination::v1::Lease, core::v1::ConfigMap};
+use http::Request;
+use k8s_openapi::{
+    api::{apps::v1::Deployment, coordination::v1::Lease, core::v1::ConfigMap},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
 use kube::{
-    Api, Client, Error, ResourceExt,
+    Api, Client, CustomResourceExt, Error, ResourceExt,
     api::{DeleteParams, Patch, PatchParams, PostParams},
+    client::Body,
+    crds,
     operator::manager::ManagerError,
     runtime::{
-        conditions::is_deleted,
+        conditions::{is_created, is_deleted},
         leader_election,
         wait::{Condition, await_condition},
     },
@@ -16,22 +22,37 @@ use kube::{
 use kube_testserver::{ApiServer, BuiltInController};
 use operator::{
     Addresses, NAME,
-    embedded::{expose, is_ready},
+    advice::VerticalPodAutoscaler,
+    embedded::{autoscaler, expose, is_ready},
     manager,
     page::{v1, v2},
     reconcile::{FINALIZER, INDEX},
     register::register,
 };
 use serde_json::json;
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::{sync::oneshot, task::JoinHandle, time::timeout};
+use tower::{ServiceExt, service_fn};
 
 /// A server that runs pods and knows the operator.
-async fn cluster() -> Client {
+async fn server() -> (ApiServer, Client) {
     let server = ApiServer::builder().with(BuiltInController::Workloads).with(BuiltInController::Kubelet);
-    let client = Client::new(server.service().unwrap(), "default");
+    let server = server.service().unwrap();
+    let client = Client::new(server.clone(), "default");
     register(&client).await.unwrap();
-    client
+    (server, client)
+}
+
+async fn cluster() -> Client {
+    server().await.1
 }
 
 struct Replica {
@@ -143,6 +164,77 @@ async fn a_page_gets_its_children_and_is_ready() {
     wait(&maps, "home-page", |map: Option<&ConfigMap>| map.is_some()).await;
     let home = wait(&pages, "home", is_ready).await.unwrap();
     assert_eq!(home.status.unwrap().observed_generation, Some(2));
+    replica.stop().await;
+}
+
+/// Changes the page, and returns when the operator has done so.
+async fn scale(pages: &Api<v2::Page>, name: &str, replicas: i32) {
+    let change = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
+    pages.patch(name, &PatchParams::default(), &change).await.unwrap();
+    wait(pages, name, is_ready).await;
+}
+
+#[tokio::test]
+async fn a_page_has_a_recommendation_while_the_cluster_has_the_kind() {
+    let client = cluster().await;
+    let replica = Replica::start(&client, "a").await;
+    let pages: Api<v2::Page> = Api::default_namespaced(client.clone());
+    let advice: Api<VerticalPodAutoscaler> = Api::default_namespaced(client.clone());
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    create(&pages, &page("home", 1)).await;
+    let home = wait(&pages, "home", is_ready).await.unwrap();
+    assert_eq!(home.annotations()["page-operator/children"], "ConfigMap/default,Deployment.apps/default");
+
+    for replicas in [2, 3] {
+        crds::install(&client, "test", [autoscaler()]).await.unwrap();
+        let first = wait(&advice, "home-page", is_created()).await.unwrap();
+        assert_eq!(first.spec.target_ref.name, "home-page");
+        assert_eq!(first.spec.update_policy["updateMode"], "Off");
+        assert_eq!(first.owner_references()[0].uid, home.uid().unwrap());
+        // Its watch works: one that is deleted is made again.
+        advice.delete("home-page", &DeleteParams::default()).await.unwrap();
+        wait(&advice, "home-page", is_deleted(&first.uid().unwrap())).await;
+        wait(&advice, "home-page", is_created()).await;
+
+        let name = VerticalPodAutoscaler::crd_name();
+        let definition = definitions.get(name).await.unwrap();
+        definitions.delete(name, &DeleteParams::default()).await.unwrap();
+        wait(&definitions, name, is_deleted(&definition.uid().unwrap())).await;
+        scale(&pages, "home", replicas).await;
+    }
+    replica.stop().await;
+}
+
+#[tokio::test]
+async fn a_start_without_discovery_keeps_the_recommendation() {
+    let (server, client) = server().await;
+    crds::install(&client, "test", [autoscaler()]).await.unwrap();
+    let replica = Replica::start(&client, "a").await;
+    let pages: Api<v2::Page> = Api::default_namespaced(client.clone());
+    let advice: Api<VerticalPodAutoscaler> = Api::default_namespaced(client.clone());
+    create(&pages, &page("home", 1)).await;
+    let uid = wait(&advice, "home-page", is_created()).await.unwrap().uid();
+    replica.stop().await;
+
+    let (failures, works) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (failed, discovers) = (Arc::clone(&failures), Arc::clone(&works));
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, fails) = (server.clone(), request.uri().path() == "/apis" && !discovers.load(Relaxed));
+        failed.fetch_add(fails.into(), Relaxed);
+        async move {
+            match fails {
+                true => Err(io::Error::other("no discovery")),
+                false => Ok(server.oneshot(request).await?),
+            }
+        }
+    });
+    let replica = Replica::start(&Client::new(service, "default"), "b").await;
+    for (replicas, discovers) in [(2, false), (3, true)] {
+        works.store(discovers, Relaxed);
+        scale(&pages, "home", replicas).await;
+        assert!(failures.load(Relaxed) > 0);
+        assert_eq!(advice.get("home-page").await.unwrap().uid(), uid);
+    }
     replica.stop().await;
 }
 

@@ -8,7 +8,9 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Client, operator::manager::ManagerError};
 use kube_testserver::BuiltInController;
 use kube_verify::{Verify, WebhookServices};
-use operator::{Addresses, NAME, manager, manifests::manifests, page::v2::Page, webhooks};
+use operator::{
+    Addresses, NAME, embedded::autoscaler, manager, manifests::manifests, page::v2::Page, webhooks,
+};
 use serde_json::{Value, json};
 
 /// The whole program: the manager without its servers, and what the webhook server would serve.
@@ -39,6 +41,7 @@ fn nothing_breaks_the_operator() {
         move |client: Client| operator(client, served.clone())
     })
     .crds(deployed("CustomResourceDefinition"))
+    .crds([serde_json::to_value(autoscaler()).unwrap()])
     .fixtures(deployed("ValidatingWebhookConfiguration"))
     .cluster(|cluster| cluster.with(BuiltInController::Workloads).with(BuiltInController::Kubelet))
     .step("create", |step| step.apply(samples))

@@ -17,6 +17,7 @@ use crate::apply::Apply;
 use futures::{StreamExt, stream::FuturesUnordered};
 use kube_client::Client;
 use kube_core::{ApiResource, DynamicObject};
+use kube_runtime::served::Availability;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::OnceCell;
 
@@ -40,7 +41,7 @@ impl Children {
             return Ok(checked.untouched(why));
         }
         let owner = checked.owner_object(client.clone());
-        let (places, release) = (checked.places(), checked.release.clone());
+        let (places, release) = (checked.served_places(), checked.release.clone());
         let known = Record::read(&checked.set, &checked.meta);
         let mut recorded = known.places.clone();
         let confirmed = OnceCell::new();
@@ -146,6 +147,9 @@ impl Run<'_> {
     async fn apply_one(&self, at: usize) -> Result<ChildStatus, ChildrenError> {
         let wanted = &self.checked.wanted[at];
         let status = |state| ChildStatus::new(&wanted.member.name, &wanted.child.title, state);
+        if let Some(unserved) = &wanted.member.unserved {
+            return Ok(status(ChildState::NotServed(unserved.clone())));
+        }
         let current = match self.present(at).await {
             Ok(current) => current,
             Err(error) => return Ok(status(ChildState::Failed(error))),
@@ -175,7 +179,7 @@ impl Run<'_> {
     /// Before the first creation: the owner is still the one that the reconcile works with, and records all places. What a cache showed of
     /// the record may have been changed by another program since.
     async fn confirm(&self) -> Result<(), ChildrenError> {
-        let (places, release) = (self.checked.places(), &self.checked.release);
+        let (places, release) = (self.checked.served_places(), &self.checked.release);
         match self.checked.dry_run {
             true => self.owner.current().await.map(drop),
             false => self.owner.update(|record| record.extended(&places, release)).await.map(drop),
@@ -286,7 +290,9 @@ impl Run<'_> {
 impl ChildStatus {
     fn step(&self) -> Step {
         match self.state {
-            ChildState::Ready | ChildState::Stopped => Step::Ready,
+            ChildState::Ready | ChildState::Stopped | ChildState::NotServed(Availability::Missing(_)) => {
+                Step::Ready
+            }
             ChildState::NotReady(_) => Step::NotReady,
             _ => Step::Failed,
         }

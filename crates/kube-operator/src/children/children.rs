@@ -164,6 +164,7 @@ impl Children {
             patch,
             ready: None,
             deletable: None,
+            unserved: None,
         });
         let at = self.members.len() - 1;
         Added::new(&mut self.members[at])
@@ -237,6 +238,12 @@ impl Checked {
 
     pub(super) fn places(&self) -> BTreeSet<Place> {
         self.wanted.iter().map(|it| it.place.clone()).collect()
+    }
+
+    /// The places where something may be written.
+    pub(super) fn served_places(&self) -> BTreeSet<Place> {
+        let served = self.wanted.iter().filter(|it| it.member.unserved.is_none());
+        served.map(|it| it.place.clone()).collect()
     }
 
     /// The kinds of the children, by group and kind.

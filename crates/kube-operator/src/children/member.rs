@@ -2,6 +2,7 @@
 
 use crate::apply::{ChildPatch, InvalidChild};
 use kube_core::{ApiResource, DynamicObject, Resource, dynamic::ParseDynamicObjectError};
+use kube_runtime::served::{Availability, ServedKind};
 use kube_tools::ready::Readiness;
 use serde::de::DeserializeOwned;
 use std::{fmt, marker::PhantomData};
@@ -25,6 +26,8 @@ pub(super) struct Member {
     pub(super) patch: Option<Result<(ChildPatch, bool), InvalidChild>>,
     pub(super) ready: Option<Condition>,
     pub(super) deletable: Option<Condition>,
+    /// Why its kind cannot be used now.
+    pub(super) unserved: Option<Availability>,
 }
 
 /// A condition of the program.
@@ -47,6 +50,25 @@ impl<'a, K> Added<'a, K> {
     /// A child that exists already stays as it is meanwhile. When all children are deleted, this one is gone before the other.
     pub fn after(self, name: &str) -> Self {
         self.member.after.push(name.to_owned());
+        self
+    }
+
+    /// Only while the cluster serves its kind, which may be installed later and removed: see
+    /// [`ServedKinds`](kube_runtime::served::ServedKinds). `kind` is the child's.
+    ///
+    /// Otherwise the child is left alone, which is [`NotServed`](super::ChildState::NotServed) in the status. It is not deleted where the
+    /// server could not say whether it serves the kind, or serves it in another version only; what comes after it waits then. Where the
+    /// kind is missing, the others go on without it. For the next reconcile when that changes, watch the kind by
+    /// [`Related::if_served`](kube_runtime::controller::Related::if_served).
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn if_served(self, kind: &ServedKind) -> Self {
+        self.member.unserved = match kind.now() {
+            Availability::Served(_) => None,
+            unserved => Some(unserved),
+        };
         self
     }
 }

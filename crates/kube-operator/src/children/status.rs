@@ -3,7 +3,7 @@
 use super::child_error::ChildError;
 use crate::apply::Change;
 use kube_core::DynamicObject;
-use kube_runtime::controller::Action;
+use kube_runtime::{controller::Action, served::Availability};
 use std::{fmt, time::Duration};
 
 /// How long a reconcile waits for the end of deletions, whose events its controller may not see.
@@ -70,6 +70,8 @@ pub enum ChildState {
     Stopped,
     /// Left alone, because the owner is paused or being deleted.
     Held,
+    /// Left alone, because the cluster does not serve its kind, or may not: see [`Added::if_served`](super::Added::if_served).
+    NotServed(Availability),
     /// Not applied.
     Failed(ChildError),
 }
@@ -107,10 +109,14 @@ pub enum RemovalState {
 }
 
 impl ChildrenStatus {
-    /// Whether every child is as wanted, and ready.
+    /// Whether every child is as wanted, and ready, except those whose kind the cluster does not have.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.held.is_none() && self.children.iter().all(|child| matches!(child.state, ChildState::Ready))
+        self.held.is_none()
+            && self
+                .children
+                .iter()
+                .all(|child| child.is_left_out() || matches!(child.state, ChildState::Ready))
     }
 
     /// A reason for a condition: `ChildrenFailed`, `ChildrenHeld`, `ChildrenStopped`, `ChildrenNotReady` or `ChildrenReady`.
@@ -170,7 +176,7 @@ impl fmt::Display for ChildrenStatus {
         if let Some(release) = &self.kept_for {
             lines.push(format!("nothing is deleted: the newer release {release} has recorded the children"));
         }
-        match (lines.len(), self.children.len()) {
+        match (lines.len(), self.children.iter().filter(|child| !child.is_left_out()).count()) {
             (0, _) if self.dry_run => f.write_str("nothing would change"),
             (0, 0) => f.write_str("there are no children"),
             (0, 1) => f.write_str("the child is ready"),
@@ -184,6 +190,11 @@ impl fmt::Display for ChildrenStatus {
 }
 
 impl ChildStatus {
+    /// Whether it cannot exist.
+    fn is_left_out(&self) -> bool {
+        matches!(self.state, ChildState::NotServed(Availability::Missing(_)))
+    }
+
     /// What a message says of it; nothing if it is ready, and would not change.
     fn line(&self, dry_run: bool) -> Option<String> {
         let Self { name, object, state, .. } = self;
@@ -199,7 +210,13 @@ impl ChildStatus {
             });
         }
         match state {
-            ChildState::Ready | ChildState::Held => None,
+            ChildState::Ready
+            | ChildState::Held
+            | ChildState::NotServed(Availability::Served(_) | Availability::Missing(_)) => None,
+            ChildState::NotServed(Availability::Mismatch(why) | Availability::Unknown(why)) => {
+                Some(format!("{name} ({object}) is left alone: {why}"))
+            }
+            ChildState::NotServed(_) => Some(format!("{name} ({object}) is left alone")),
             ChildState::NotReady(why) => Some(format!("{name} ({object}) is not ready: {why}")),
             ChildState::Waiting(others) => Some(format!("{name} waits for {}", others.join(", "))),
             ChildState::Stopped => Some(format!("{name} is stopped")),

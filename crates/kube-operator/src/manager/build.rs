@@ -405,7 +405,12 @@ fn missing_kinds(kinds: &ServedKinds) -> Option<String> {
     let kinds = kinds.snapshot().into_iter();
     let missing = kinds.filter_map(|kind| {
         let reason = kind.message?;
-        Some(format!("{} is missing for {} s: {reason}", kind.name, kind.since.as_secs()))
+        let state = match kind.state {
+            "missing" => "is missing",
+            "unknown" => "is not known",
+            _ => "cannot be used",
+        };
+        Some(format!("{} {state} for {} s: {reason}", kind.name, kind.since.as_secs()))
     });
     let missing: Vec<_> = missing.collect();
     (!missing.is_empty()).then(|| missing.join("\n"))

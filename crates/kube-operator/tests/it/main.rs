@@ -8,6 +8,8 @@ mod children;
 #[cfg(feature = "manager")]
 mod children_fences;
 #[cfg(feature = "manager")]
+mod children_served;
+#[cfg(feature = "manager")]
 mod clusters;
 #[cfg(feature = "manager")]
 mod clusters_addresses;

@@ -239,6 +239,36 @@ async fn an_optional_kind_that_cannot_be_listed_does_not_take_the_readiness_of_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_kind_of_another_version_or_of_which_nothing_is_known_is_not_called_missing() {
+    let (server, client) = server_with(&[]).await;
+    define(&client, &v1beta1::Leaf::crd()).await;
+    let fault = server.fault(Match::path("/apis").verb("get"), Fault::status(503, "ServiceUnavailable"));
+    let manager =
+        Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &Log::default()));
+    let health = manager.health().clone();
+    let (stop, running) = run(manager);
+    let note = || {
+        let report = health.report().now_or_never().unwrap();
+        report.iter().find(|it| it.check == "served-kinds").and_then(|it| it.message.clone()).unwrap()
+    };
+    sleep(seconds(40)).await;
+    assert_eq!(
+        note(),
+        "Leaf.example.com is not known for 40 s: the server has not said yet which kinds it serves"
+    );
+    fault.remove();
+    sleep(seconds(40)).await;
+    let text = note();
+    assert!(
+        text.starts_with("Leaf.example.com cannot be used for ")
+            && text.ends_with(" s: the server serves it in v1beta1 only, this program knows v1"),
+        "{text}"
+    );
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_name_of_a_controller_that_waits_for_its_kind_is_taken() {
     let (_server, client) = server_with(&["a"]).await;
     let log = Log::default();

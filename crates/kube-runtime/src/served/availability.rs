@@ -6,14 +6,19 @@ use kube_core::{
 };
 use std::cmp::Reverse;
 
-/// Whether the cluster serves a kind: see [`ServedKind::next`](super::ServedKind::next).
+/// Whether the cluster serves a kind: see [`ServedKind`](super::ServedKind). Only [`Missing`](Self::Missing) says that there are no
+/// objects of it. The texts are for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Availability {
     /// In this version, the newest one that both know.
     Served(ApiResource),
-    /// Why it is not, for people.
+    /// The server has said that it does not serve the kind.
     Missing(String),
+    /// The server has the kind, but not as the program expects it, such as in another version: there may be objects.
+    Mismatch(String),
+    /// The server could not say it, such as because the server of an aggregated API is away: there may be objects.
+    Unknown(String),
 }
 
 /// A kind as the program knows it.
@@ -34,6 +39,17 @@ pub(super) enum Finding {
     Missing(String),
     /// Its group could not be looked up: nothing is known.
     Unknown(String),
+}
+
+impl From<Finding> for Availability {
+    fn from(finding: Finding) -> Self {
+        match finding {
+            Finding::Served(ServedAs { resource, .. }) => Self::Served(resource),
+            Finding::Mismatch(reason) => Self::Mismatch(reason),
+            Finding::Missing(reason) => Self::Missing(reason),
+            Finding::Unknown(reason) => Self::Unknown(reason),
+        }
+    }
 }
 
 /// A kind that the server serves.

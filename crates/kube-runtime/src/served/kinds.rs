@@ -1,7 +1,7 @@
 //! [`ServedKinds`]: what programs see of it.
 
 use super::{
-    availability::{Availability, Finding, KnownKind, ServedAs},
+    availability::{Availability, Finding, KnownKind},
     task,
     wanted::{Shared, State, Wanted},
 };
@@ -10,7 +10,7 @@ use kube_client::{Client, discovery::RestMapper};
 use kube_core::{ApiResource, ClusterResourceScope, NamespaceResourceScope, Resource, discovery::Scope};
 use parking_lot::Mutex;
 use serde::Serialize;
-use std::{any::TypeId, fmt, future::pending, sync::Arc, time::Duration};
+use std::{any::TypeId, fmt, future::pending, mem::discriminant, sync::Arc, time::Duration};
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
@@ -59,15 +59,15 @@ struct Running {
 pub struct KindSnapshot {
     /// Such as `Page.example.com`.
     pub name: String,
-    /// `served`, `missing`, or `unknown` before the first answer of the server.
+    /// `served`, `missing`, `mismatch`, or `unknown`, as before the first answer of the server: see [`Availability`].
     pub state: &'static str,
     /// The version that the program uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// For how long.
+    /// For how long it is served, or not.
     #[serde(rename = "since_seconds", serialize_with = "seconds")]
     pub since: Duration,
-    /// Why it is missing.
+    /// Why it is not served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -129,13 +129,13 @@ impl ServedKinds {
         let used = wanted.iter().filter(|wanted| wanted.state.receiver_count() > 0);
         used.map(|wanted| {
             let state = wanted.state.borrow().clone();
-            let (name, since) = (wanted.known.name(), state.as_ref().map_or(now, |state| state.since));
-            let (state, version, message) = match state.map(|state| state.finding) {
-                None => ("unknown", None, None),
-                Some(Finding::Served(served)) => ("served", Some(served.resource.version), None),
-                Some(Finding::Mismatch(why) | Finding::Missing(why) | Finding::Unknown(why)) => {
-                    ("missing", None, Some(why))
-                }
+            let (name, since) =
+                (wanted.known.name(), state.as_ref().map_or(wanted.asked, |state| state.since));
+            let (state, version, message) = match finding(state.as_ref()) {
+                Finding::Served(served) => ("served", Some(served.resource.version), None),
+                Finding::Mismatch(why) => ("mismatch", None, Some(why)),
+                Finding::Missing(why) => ("missing", None, Some(why)),
+                Finding::Unknown(why) => ("unknown", None, Some(why)),
             };
             KindSnapshot { name, state, version, since: now.saturating_duration_since(since), message }
         })
@@ -147,6 +147,12 @@ impl ServedKinds {
             CancelableJoinHandle::spawn(task::run(Arc::clone(&self.0.shared)), &Handle::current())
         });
     }
+}
+
+/// What is known, before the first answer too.
+fn finding(state: Option<&State>) -> Finding {
+    let unanswered = || Finding::Unknown("the server has not said yet which kinds it serves".to_owned());
+    state.map_or_else(unanswered, |state| state.finding.clone())
 }
 
 /// The scope that a type has; `None` for a type that may have either, such as `DynamicObject`. For [`ServedKinds::kind_in`].
@@ -163,12 +169,12 @@ pub fn scope_of<K: Resource + 'static>() -> Option<Scope> {
 }
 
 impl ServedKind {
-    /// The first call returns when the server has told whether it serves the kind, each further one when that has changed, or the version
-    /// or scope in which it is served. A kind that is removed and served again before it is noticed counts as served all the time.
+    /// The first call returns when discovery has worked once, each further one when the answer is another one than the last, or the version
+    /// or scope in which the kind is served. A kind that is removed and served again before it is noticed counts as served all the time.
     ///
-    /// An API whose server is away is neither: what was served before counts as served, because its objects exist. A kind that was served
-    /// and whose definition was not seen to be deleted is missing when the server has said so for 3 s: of several API servers, one may
-    /// lag behind.
+    /// Of an API whose server is away, what was served before counts as served, because its objects exist; else the answer is
+    /// [`Unknown`](Availability::Unknown). A kind that was served and whose definition was not seen to be deleted is missing when the
+    /// server has said so for 3 s: of several API servers, one may lag behind.
     ///
     /// # Panics
     ///
@@ -183,12 +189,7 @@ impl ServedKind {
             let finding = self.state.borrow_and_update().as_ref().map(|state| state.finding.clone());
             if let Some(finding) = finding.filter(|finding| self.is_news(finding)) {
                 self.last = Some(finding.clone());
-                return match finding {
-                    Finding::Served(ServedAs { resource, .. }) => Availability::Served(resource),
-                    Finding::Mismatch(reason) | Finding::Missing(reason) | Finding::Unknown(reason) => {
-                        Availability::Missing(reason)
-                    }
-                };
+                return finding.into();
             }
             if self.state.changed().await.is_err() {
                 pending::<()>().await; // the sender lives as long as this does
@@ -196,18 +197,29 @@ impl ServedKind {
         }
     }
 
+    /// The last answer, without a wait, for a reconcile: [`Unknown`](Availability::Unknown) before the first one. Does not change what
+    /// [`next`](Self::next) returns.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn now(&self) -> Availability {
+        self.kinds.ensure_running();
+        finding(self.state.borrow().as_ref()).into()
+    }
+
     /// Whether it is served now, as far as is known.
     pub(crate) fn is_served(&self) -> bool {
         self.state.borrow().as_ref().is_some_and(State::is_served)
     }
 
-    /// Another reason for which a kind is missing is none.
+    /// Another reason for the same answer is none.
     fn is_news(&self, finding: &Finding) -> bool {
         match (&self.last, finding) {
-            (None, _) => true,
             (Some(Finding::Served(last)), Finding::Served(now)) => last != now,
-            (Some(Finding::Served(_)), _) | (_, Finding::Served(_)) => true,
-            _ => false,
+            (Some(last), now) => discriminant(last) != discriminant(now),
+            (None, _) => true,
         }
     }
 }

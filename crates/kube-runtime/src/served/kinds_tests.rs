@@ -55,9 +55,15 @@ fn is_served(kind: &mut ServedKind) -> Option<bool> {
 async fn an_api_whose_server_is_away_counts_as_it_did_before() {
     let (kinds, mut kind) = kinds();
     assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (None, "unknown"));
+    assert!(matches!(kind.now(), Availability::Unknown(_)), "before the first answer");
+    tokio::time::advance(Duration::from_secs(90)).await;
+    let unanswered = kinds.snapshot().remove(0);
+    assert_eq!(unanswered.message.as_deref(), Some("the server has not said yet which kinds it serves"));
+    assert_eq!(unanswered.since, Duration::from_secs(90), "since somebody waits");
     let answer = |answer: Answer| kinds.0.shared.answered(&answer);
     assert_eq!(answer(missing(true)), Told::Unclear, "it is asked again");
-    assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (Some(false), "missing"));
+    assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (Some(false), "unknown"));
+    assert!(matches!(kind.now(), Availability::Unknown(_)), "it may exist");
     let message = kinds.snapshot()[0].message.clone().unwrap_or_default();
     assert!(message.contains("cannot say now"), "{message}");
     answer(served(Scope::Namespaced));
@@ -67,6 +73,30 @@ async fn an_api_whose_server_is_away_counts_as_it_did_before() {
     kinds.0.shared.deleted("example.com");
     assert_eq!(answer(missing(false)), Told::SomeMissing);
     assert_eq!(is_served(&mut kind), Some(false));
+    assert!(matches!(kind.now(), Availability::Missing(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_answer_is_news_and_only_a_certain_no_is_one() {
+    let (kinds, _) = kinds();
+    let mut kind = kinds.kind_in(page(), [], Some(Scope::Namespaced));
+    let mut next = |answer: Answer| {
+        kinds.0.shared.answered(&answer);
+        let next = futures::FutureExt::now_or_never(kind.next());
+        assert!(next.is_none() || next == Some(kind.now()), "{next:?}");
+        next
+    };
+    assert!(matches!(next(missing(true)), Some(Availability::Unknown(_))));
+    assert_eq!(next(missing(true)), None);
+    assert!(matches!(next(missing(false)), Some(Availability::Missing(_))));
+    assert!(matches!(next(missing(true)), Some(Availability::Unknown(_))), "it may have been installed");
+    let other_scope = next(served(Scope::Cluster));
+    assert!(matches!(&other_scope, Some(Availability::Mismatch(why)) if why.contains("cluster-scoped")));
+    assert_eq!(next(missing(true)), None, "it is there");
+    assert_eq!(kinds.snapshot()[0].state, "mismatch");
+    assert_eq!(next(missing(false)), None, "one server of several may not know it");
+    kinds.0.shared.deleted("example.com");
+    assert!(matches!(next(missing(false)), Some(Availability::Missing(_))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,8 +164,10 @@ async fn another_scope_is_news_another_reason_and_the_same_answer_are_not() {
     answer(missing(false));
     assert_eq!(is_served(&mut kind), Some(false));
     tokio::time::advance(Duration::from_secs(90)).await;
-    answer(missing(true));
+    answer(missing(false));
     assert_eq!(is_served(&mut kind), None);
+    answer(missing(true));
+    assert_eq!(is_served(&mut kind), Some(false), "not certain any more");
     assert_eq!(kinds.snapshot()[0].since, Duration::from_secs(90), "since it was served");
     assert_eq!(kinds.snapshot()[0].name, "Page.example.com");
 }

@@ -27,10 +27,14 @@ pub(super) struct Shared {
 pub(super) struct Wanted {
     pub(super) known: KnownKind,
     pub(super) state: watch::Sender<Option<State>>,
+    /// Since when somebody waits for it.
+    pub(super) asked: Instant,
     /// Since when all answers have been that it is missing, although it was served.
     doubted: Option<Instant>,
     /// When a definition of its group was deleted, since it was found.
     deleted: Option<Instant>,
+    /// What the log says of it.
+    told: Option<Finding>,
 }
 
 /// How long after a deletion one answer is enough. All API servers know it then.
@@ -83,9 +87,8 @@ impl Shared {
                 continue;
             }
             let next = State::next(before.clone(), finding, now);
-            let before = before.map(|before| before.finding);
-            if before.as_ref() != Some(&next.finding) {
-                changes.push((it.known.name(), before, next.finding.clone()));
+            if before.is_none_or(|before| before.finding != next.finding) {
+                changes.push((it.known.name(), it.tell(&next.finding), next.finding.clone()));
                 it.state.send_replace(Some(next));
             }
         }
@@ -97,11 +100,11 @@ impl Shared {
         let gauges: Vec<bool> = changes.iter().map(|(kind, ..)| is_served(kind)).collect();
         drop(wanted);
         // Not under the lock: loggers and recorders are code of the program.
-        for ((kind, before, now), is_served) in changes.iter().zip(gauges) {
+        for ((kind, told, now), is_served) in changes.iter().zip(gauges) {
             // After a panic the task goes on.
             let _panic = catch_panic(|| {
                 metrics::kind_served(kind, is_served);
-                report(kind, before.as_ref(), now);
+                report(kind, told.as_ref(), now);
             });
         }
         answer
@@ -110,20 +113,37 @@ impl Shared {
 
 impl Wanted {
     pub(super) fn new(known: KnownKind, state: watch::Sender<Option<State>>) -> Self {
-        Self { known, state, doubted: None, deleted: None }
+        Self { known, state, asked: Instant::now(), doubted: None, deleted: None, told: None }
     }
 
-    /// Whether a kind that was served is missing only perhaps.
+    /// What the log says until now. That a group cannot be looked up changes nothing in it.
+    fn tell(&mut self, now: &Finding) -> Option<Finding> {
+        let before = self.told.clone();
+        if before.is_none() || !matches!(now, Finding::Unknown(_)) {
+            self.told = Some(now.clone());
+        }
+        before
+    }
+
+    /// Whether a kind that the server had is missing, or another one, only perhaps.
     fn doubts(&mut self, before: Option<&State>, finding: &Finding, now: Instant) -> bool {
         let was_served = before.is_some_and(State::is_served);
-        if !was_served || !matches!(finding, Finding::Mismatch(_) | Finding::Missing(_)) {
+        let existed = was_served || before.is_some_and(|it| matches!(it.finding, Finding::Mismatch(_)));
+        let is_less = match finding {
+            Finding::Missing(_) => existed,
+            Finding::Mismatch(_) => was_served,
+            Finding::Served(_) | Finding::Unknown(_) => false,
+        };
+        if !is_less {
             self.doubted = None;
-            self.deleted = self.deleted.filter(|_| was_served);
+            self.deleted = self.deleted.filter(|_| existed);
             return false;
         }
         let since = *self.doubted.get_or_insert(now);
         let is_deleted = self.deleted.is_some_and(|deleted| now < deleted + DELETION);
-        !is_deleted && now < since + DOUBT
+        let doubts = !is_deleted && now < since + DOUBT;
+        self.doubted = self.doubted.filter(|_| doubts);
+        doubts
     }
 }
 
@@ -135,7 +155,10 @@ impl State {
     fn next(before: Option<Self>, finding: Finding, now: Instant) -> Self {
         match (before, finding) {
             // What cannot be looked up is not gone.
-            (Some(before @ Self { finding: Finding::Served(_), .. }), Finding::Unknown(_)) => before,
+            (
+                Some(before @ Self { finding: Finding::Served(_) | Finding::Mismatch(_), .. }),
+                Finding::Unknown(_),
+            ) => before,
             (Some(before), finding) => {
                 let was_served = before.is_served();
                 let is_served = matches!(finding, Finding::Served(_));
@@ -147,10 +170,10 @@ impl State {
     }
 }
 
-/// Logs a change, once. That an optional kind is missing is no fault, nor is its end, which someone wanted; what the program cannot use is.
-fn report(kind: &str, before: Option<&Finding>, now: &Finding) {
-    let was_served = matches!(before, Some(Finding::Served(_)));
-    match (before, now) {
+/// Logs a change, once, unless it was `told`. That an optional kind is missing is no fault, nor is its end, which someone wanted; what the
+/// program cannot use is.
+fn report(kind: &str, told: Option<&Finding>, now: &Finding) {
+    match (told, now) {
         (Some(Finding::Served(before)), Finding::Served(now)) => {
             let (before, now) = (describe(before), describe(now));
             tracing::error!(
@@ -162,22 +185,25 @@ fn report(kind: &str, before: Option<&Finding>, now: &Finding) {
         (_, Finding::Mismatch(reason)) => {
             tracing::error!(kind, reason, "the kind cannot be used: what uses it waits until it can");
         }
-        (_, Finding::Missing(reason) | Finding::Unknown(reason)) if was_served => {
+        (Some(Finding::Served(_)), Finding::Missing(reason)) => {
             tracing::warn!(
                 kind,
                 reason,
                 "the kind is not served any more: what uses it stops until it returns"
             );
         }
-        // That its group cannot be looked up, or can again, is not news.
-        (
-            Some(Finding::Missing(_) | Finding::Unknown(_)),
-            Finding::Missing(reason) | Finding::Unknown(reason),
-        ) => {
+        (Some(Finding::Missing(_)), Finding::Missing(reason)) | (Some(_), Finding::Unknown(reason)) => {
             tracing::debug!(kind, reason, "the kind is still not served");
         }
-        (_, Finding::Missing(reason) | Finding::Unknown(reason)) => {
+        (_, Finding::Missing(reason)) => {
             tracing::info!(kind, reason, "the kind is not served: what uses it waits for it");
+        }
+        (None, Finding::Unknown(reason)) => {
+            tracing::info!(
+                kind,
+                reason,
+                "it is not known whether the kind is served: what uses it waits for it"
+            );
         }
     }
 }

@@ -474,13 +474,74 @@ async fn an_aggregated_api_that_is_away_is_not_gone() {
     assert_eq!(log.lines("cannot be fetched").len(), 1, "although it is asked every 30 s");
     let late = ServedKinds::new(program.clone());
     let mut kind = late.kind_in(leaf("v1"), [], None);
-    assert!(matches!(kind.next().await, Availability::Missing(why) if why.contains("cannot say now")));
+    assert!(matches!(kind.next().await, Availability::Unknown(why) if why.contains("cannot say now")));
     away.store(false, Relaxed);
     assert!(matches!(timeout(31 * SECOND, kind.next()).await, Ok(Availability::Served(_))));
     within(60 * SECOND, &mut reconciles).await;
     add_leaf(&client, "other", &owner).await;
     assert_eq!(within(SECOND, &mut reconciles).await, 1, "its watch goes on");
     assert_eq!(log.lines("not served any more"), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_is_away_at_the_start_is_not_an_empty_list() {
+    let (server, client) = server();
+    let owner = config_maps(&client).add(named("a")).await;
+    define(&client, "Namespaced", &["v1"]).await;
+    add_leaf(&client, "leaf", &owner).await;
+    let away = Arc::new(AtomicBool::new(true));
+    let program = aggregated(server, &away);
+    let leaves = Api::namespaced_with(program.clone(), "default", &leaf("v1"));
+    let writer = Writer::new(leaf("v1"));
+    let store = writer.as_reader();
+    let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default()).store(writer);
+    let mut reconciles = reconciles(&program, related.if_served(&ServedKinds::new(program.clone())));
+    assert_eq!(within(60 * SECOND, &mut reconciles).await, 1, "it does not wait for ever");
+    assert!(!store.is_ready(), "the leaf exists, and nothing says that it does not");
+    away.store(false, Relaxed);
+    assert!(within(60 * SECOND, &mut reconciles).await >= 1);
+    assert_eq!((store.is_ready(), store.len()), (true, 1));
+}
+
+/// A group in which the program finds nothing certain at first, and then that the kind is missing.
+#[tokio::test(start_paused = true)]
+async fn when_the_server_can_say_that_a_kind_is_missing_all_objects_are_reconciled() {
+    let (server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    define(&client, "Namespaced", &["v2"]).await;
+    let away = Arc::new(AtomicBool::new(true));
+    let program = aggregated(server, &away);
+    let leaves = Api::namespaced_with(program.clone(), "default", &leaf("v1"));
+    let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default());
+    let mut reconciles = reconciles(&program, related.if_served(&ServedKinds::new(program.clone())));
+    assert_eq!(within(60 * SECOND, &mut reconciles).await, 1);
+    undefine(&client).await;
+    away.store(false, Relaxed);
+    assert_eq!(within(60 * SECOND, &mut reconciles).await, 1, "what was left alone may be left out");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mismatch_is_one_error_although_its_group_comes_and_goes() {
+    let (log, _guard) = Log::capture();
+    let (server, client) = server();
+    define(&client, "Namespaced", &["v2"]).await;
+    let away = Arc::new(AtomicBool::new(false));
+    let program = aggregated(server, &away);
+    let kinds = ServedKinds::new(program.clone());
+    let mut kind = kinds.kind_in(leaf("v1"), [], None);
+    kind.next().await;
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    for round in 0..6 {
+        away.store(round % 2 == 0, Relaxed);
+        let change = Patch::Merge(json!({ "metadata": { "labels": { "round": round.to_string() } } }));
+        definitions.patch("leaves.example.com", &PatchParams::default(), &change).await.unwrap();
+        sleep(60 * SECOND).await;
+    }
+    assert_eq!(
+        kinds.snapshot()[0].message.as_deref(),
+        Some("the server serves it in v2 only, this program knows v1")
+    );
+    assert_eq!(log.lines("cannot be used").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
