@@ -40,6 +40,13 @@ fn children_of_what_users_have_not_deleted_are_not_left_over() {
     assert!(report.is_ok(), "{report}");
 }
 
+#[test]
+fn a_silent_watch_stays_open() {
+    let report = create(&["a"]).families([Family::FailedRead]).report();
+    assert!(report.is_ok(), "{report}");
+    assert_eq!(report.tried(), 2, "each kind is listed once, as over HTTP/2: {report}");
+}
+
 /// While the operator is late by ten minutes, its child is not there yet when a user wants to delete or change it.
 #[test]
 fn users_wait_for_what_a_late_operator_has_not_made_yet() {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Oracle},
-    gate::{LOOK, Session},
+    gate::Session,
     kinds::Kinds,
     operator::{Versions, World, supervise},
     oracle,
@@ -29,6 +29,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1800);
 /// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
 /// after the third, and their number in its status after the fifth.
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
+/// How often somebody looks whether the operator is quiet.
+const LOOK: Duration = Duration::from_secs(15);
+/// The shortest time that is waited.
+const MOMENT: Duration = Duration::from_millis(100);
 /// How often the state is looked at.
 pub(super) const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
@@ -208,7 +212,7 @@ impl<'r> Run<'r> {
         let (mut begun, mut before) = (Instant::now(), self.effective());
         let mut is_judged = self.session.is_judged();
         loop {
-            self.pass(LOOK).await;
+            self.pass_until_quiet(begun).await;
             if self.session.failure.has_come() {
                 return false;
             }
@@ -250,6 +254,12 @@ impl<'r> Run<'r> {
 
     pub(super) async fn pass(&self, time: Duration) {
         self.session.pass(time).await;
+    }
+
+    /// Lets time pass until the operator may have been quiet for long enough since then, at most some seconds.
+    pub(super) async fn pass_until_quiet(&self, since: Instant) {
+        let quiet = since.elapsed().min(self.session.quiet_for());
+        self.session.pass_unless_busy(QUIET.saturating_sub(quiet).clamp(MOMENT, LOOK)).await;
     }
 
     /// Waits until the state is the one of the reference.

@@ -14,7 +14,7 @@ use crate::{
     family::Family,
     fields::merge_patch,
     finding::{Finding, Oracle},
-    gate::{LOOK, call},
+    gate::call,
     kinds::Kinds,
     oracle,
     outcome::{Edited, Reached, Reference},
@@ -115,7 +115,7 @@ impl Run<'_> {
         let begun = Instant::now();
         let before = self.effective();
         while begun.elapsed() < QUIET || self.session.quiet_for() < QUIET && begun.elapsed() < EDITED {
-            self.pass(LOOK).await;
+            self.pass_until_quiet(begun).await;
             if self.session.failure.has_come() || self.session.is_in_loop() {
                 return false;
             }
