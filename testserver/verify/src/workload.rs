@@ -106,11 +106,6 @@ impl Step {
         self
     }
 
-    /// Whether the step deletes something.
-    pub(crate) fn deletes(&self) -> bool {
-        self.acts.iter().any(|act| matches!(act, Act::Delete { .. } | Act::DeleteObjects(_)))
-    }
-
     /// Does the step. An act that is refused is the workload's fault.
     pub(crate) async fn perform(&self, session: &Session, webhooks: &WebhookServices) -> Result<(), String> {
         for act in &self.acts {

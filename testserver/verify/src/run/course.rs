@@ -84,11 +84,9 @@ pub(crate) fn run(
 pub(super) enum End {
     /// In a finding.
     Wrong,
-    /// As in the reference, which was still after its last step: to wait would show nothing.
-    Joined,
     /// After an edit of a user, with which a run ends.
     Edited,
-    /// After the last step, in which a fault came or the operator did something else.
+    /// After the last step.
     Reached,
 }
 
@@ -168,7 +166,7 @@ impl<'r> Run<'r> {
         run.outcome
     }
 
-    /// All steps, or those until the run goes on as the reference does.
+    /// All steps, also if the run goes on as the reference does: what the fault has begun may show later.
     async fn steps(&mut self) -> End {
         for at in 0..=self.scenario.steps.len() {
             self.session.set_step(at);
@@ -199,9 +197,6 @@ impl<'r> Run<'r> {
                 && !self.inject(fault, at).await
             {
                 return End::Wrong;
-            }
-            if self.has_joined(at) {
-                return End::Joined;
             }
         }
         End::Reached
@@ -343,26 +338,6 @@ impl<'r> Run<'r> {
                 .push(Difference::Value { at: format!("external {}", path.trim_start_matches('.')), how });
         });
         differences
-    }
-
-    /// Whether the run goes on as the reference does: the faults are over, and the operator has since made a whole step as it does there,
-    /// with the same result. For later steps a step without a write shows nothing, only faults of requests are gone without a trace, and
-    /// what a process remembers shows when objects are deleted.
-    fn has_joined(&self, at: usize) -> bool {
-        let Some(reference) = self.reference else { return false };
-        let later = self.scenario.steps.get(at..).unwrap_or_default();
-        let only_requests =
-            || self.plan.0.iter().all(|injection| matches!(injection, Injection::Request(..)));
-        let is_shown = later.is_empty()
-            || !later.iter().any(|(_, step)| step.deletes())
-                && only_requests()
-                && reference.trace.writes_in(at);
-        let fired = self.session.fired();
-        let are_over = fired.len() == self.plan.0.len() && fired.last().is_some_and(|step| *step < at);
-        is_shown
-            && are_over
-            && self.session.lag_until().is_none()
-            && self.session.trace(|trace| trace.repeats(&reference.trace, at))
     }
 
     /// Nothing may happen any more.
