@@ -74,7 +74,7 @@ where
             let response = respond(&session, incarnation, parts, body).await;
             // A crash in the meantime: the answer reaches nobody.
             session.alive(incarnation).await;
-            // As of a cluster: over HTTP/1.1, where no ping shows that a connection is alive, clients open a silent watch again each minute.
+            // As of a cluster: over HTTP/1.1, where no ping shows that a connection lives, clients open a silent watch again each minute.
             response.map(|mut response| {
                 *response.version_mut() = Version::HTTP_2;
                 response
