@@ -9,10 +9,14 @@ use crate::{
     outcome::{Known, Reference},
     plan::{Edit, EditFault, FieldPath, Injection, Part, Plan},
     state::{ObjectName, qualified},
+    trace::Write,
 };
 
 /// More of them are not asked of controllers that run pods: they would make as many.
 const MOST_PODS: i64 = 1000;
+
+/// How many values of a child are tried until the server lets a user change one.
+const MOST_PATHS: usize = 8;
 
 /// Who makes the edits and the steps of the workload.
 pub(crate) const USER: &str = "user";
@@ -52,6 +56,10 @@ pub(crate) fn edits(
     let mut edits = Edits::default();
     let made: BTreeSet<&ObjectName> =
         reference.trace.writes.iter().filter(|write| write.created).map(|write| &write.object).collect();
+    // A status of another program is not restored by this one.
+    let status = |write: &&Write| write.place.operation.resource.ends_with("/status");
+    let reports: BTreeSet<&ObjectName> =
+        reference.trace.effective().filter(status).map(|write| &write.object).collect();
     let (mut edited, mut overwritten) = (BTreeSet::new(), BTreeSet::new());
     let mut wiped = BTreeSet::new();
     for (step, reached) in reference.steps.iter().enumerate() {
@@ -62,7 +70,7 @@ pub(crate) fn edits(
             let of = Object { name, object, step, known };
             if made.contains(name) {
                 if overwritten.insert(&name.resource) {
-                    edits.plans.extend(of.overwritten(&reference.masks));
+                    edits.plans.extend(of.overwritten(&reference.masks).into_iter().next());
                 }
                 continue;
             }
@@ -72,7 +80,8 @@ pub(crate) fn edits(
                 edits.add_fields(&of, found, has_workloads);
             }
             let has_status = object["status"].as_object().is_some_and(|status| !status.is_empty());
-            if has_status && !version["subresources"]["status"].is_null() && wiped.insert(&name.resource) {
+            let can_wipe = has_status && !version["subresources"]["status"].is_null();
+            if can_wipe && reports.contains(name) && wiped.insert(&name.resource) {
                 edits.plans.push(of.plan(EditFault::WipeStatus, FieldPath::default()));
             }
         }
@@ -108,8 +117,8 @@ impl Object<'_> {
         Plan(vec![Injection::Edit(Edit { fault, path, resource: resource.clone(), name, step: self.step })])
     }
 
-    /// The edit of a value of the operator, one that it has applied if there is any, in no list if possible. Random ones are not compared.
-    fn overwritten(&self, masks: &BTreeSet<String>) -> Option<Plan> {
+    /// The edits of values of the operator, first of those that it has applied and that are in no list. Random ones are not compared.
+    fn overwritten(&self, masks: &BTreeSet<String>) -> Vec<Plan> {
         let name = self.known.names.template(&self.name.resource, &self.name.name);
         let key = ObjectName { name, ..self.name.clone() }.to_string();
         let is_random = |path: &FieldPath| {
@@ -117,16 +126,30 @@ impl Object<'_> {
             masks.iter().any(|mask| mask.starts_with(&key) && mask.ends_with(&end))
         };
         let mut paths = Vec::new();
-        for (field, value) in self.object.as_object()? {
+        for (field, value) in self.object.as_object().into_iter().flatten() {
             if !matches!(field.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
                 scalars(value, FieldPath::default().key(field), &mut paths);
             }
         }
-        let paths = paths.into_iter().filter(|path| !is_random(path));
+        paths.retain(|path| !is_random(path));
         let in_list = |path: &FieldPath| path.0.iter().any(|part| matches!(part, Part::Item(_)));
-        let path = paths.min_by_key(|path| (!is_applied(self.object, path), in_list(path)))?;
-        Some(self.plan(EditFault::Overwrite, path))
+        paths.sort_by_key(|path| (!is_applied(self.object, path), in_list(path)));
+        paths.truncate(MOST_PATHS);
+        paths.into_iter().map(|path| self.plan(EditFault::Overwrite, path)).collect()
     }
+}
+
+/// The edit of another value of the same child, after the server has refused this one: selectors and labels of pods never change.
+pub(crate) fn instead_of(plan: &Plan, reference: &Reference, known: &Known) -> Option<Plan> {
+    let edit = plan.edit().filter(|edit| edit.fault == EditFault::Overwrite)?;
+    let objects = &reference.steps.get(edit.step)?.state.0;
+    let all = objects.iter().filter(|(name, _)| name.resource == edit.resource).map(|(name, object)| {
+        let of = Object { name, object, step: edit.step, known };
+        of.overwritten(&reference.masks)
+    });
+    let mut of_child = all.into_iter().find(|plans| plans.contains(plan))?.into_iter();
+    of_child.find(|other| other == plan)?;
+    of_child.next()
 }
 
 /// The paths of all texts, numbers and flags.
@@ -142,21 +165,35 @@ fn scalars(value: &Value, path: Option<FieldPath>, paths: &mut Vec<FieldPath>) {
     }
 }
 
-/// Whether a program keeps a field by server-side apply: then it wants this value for ever. What is in a list may be of others.
+/// Whether a program keeps a field by server-side apply: then it wants this value for ever. What names an item of a list is no value.
 pub(crate) fn is_applied(object: &Value, path: &FieldPath) -> bool {
     let applied = |entry: &Value| {
-        entry["operation"] == "Apply"
-            && entry["manager"] != USER
-            && path
-                .0
-                .iter()
-                .try_fold(&entry["fieldsV1"], |fields, part| match part {
-                    Part::Key(key) => fields.get(format!("f:{key}")),
-                    Part::Item(_) => None,
-                })
-                .is_some()
+        entry["operation"] == "Apply" && entry["manager"] != USER && owns(&entry["fieldsV1"], object, &path.0)
     };
     object["metadata"]["managedFields"].as_array().is_some_and(|entries| entries.iter().any(applied))
+}
+
+/// Whether these fields of a manager have the value at a path in this one.
+fn owns(fields: &Value, value: &Value, path: &[Part]) -> bool {
+    let Some((first, rest)) = path.split_first() else { return true };
+    match first {
+        Part::Key(key) => {
+            let of_key = (fields.get(format!("f:{key}")), value.get(key));
+            matches!(of_key, (Some(fields), Some(value)) if owns(fields, value, rest))
+        }
+        Part::Item(at) => {
+            let (Some(items), Some(item)) = (fields.as_object(), value.get(at)) else { return false };
+            let is_name =
+                |names: &Value| matches!(rest.first(), Some(Part::Key(key)) if names.get(key).is_some());
+            items.iter().any(|(name, fields)| {
+                let names = name.strip_prefix("k:").and_then(|text| serde_json::from_str::<Value>(text).ok());
+                let names = names.unwrap_or_default();
+                let is_item =
+                    names.as_object().is_some_and(|names| names.iter().all(|(key, of)| item[key] == *of));
+                is_item && !is_name(&names) && owns(fields, item, rest)
+            })
+        }
+    }
 }
 
 /// Another value of a field of an object that the operator has made, whose schema is that of its present value.
@@ -183,7 +220,6 @@ mod tests {
         outcome::Reached,
         plan::{Operation, Place, Verb},
         state::{Names, State, normalize},
-        trace::Write,
     };
 
     fn definition() -> Value {
@@ -251,6 +287,11 @@ mod tests {
             vec![user, page("a", ready.clone()), page("b", ready), child("b"), child("a")],
         ];
         let mut reference = reference(steps);
+        assert!(!plans(&reference, false).iter().any(|plan| plan.starts_with("wipe")), "of another program");
+        let mut status = reference.trace.writes[0].clone();
+        (status.object, status.created) = (page("a", Value::Null).0, false);
+        status.place.operation.resource = "pages.example.com/status".to_owned();
+        reference.trace.writes.push(status);
         let expected = [
             "edit spec.size of pages.example.com b after step 1",
             "remove spec.size of pages.example.com b after step 1",
@@ -278,6 +319,31 @@ mod tests {
         assert!(!is_applied(&map, &path("data[0]")));
         map["metadata"]["managedFields"][0]["operation"] = "Update".into();
         assert!(!is_applied(&map, &path("data.text")), "another writer may have another value");
+    }
+
+    #[test]
+    fn an_item_of_a_list_is_known_by_its_name() {
+        let fields = json!([{"operation": "Apply", "manager": "pages", "fieldsV1":
+            {"f:list": {r#"k:{"name":"b"}"#: {".": {}, "f:name": {}, "f:image": {}}}}}]);
+        let object = json!({"metadata": {"managedFields": fields},
+            "list": [{"name": "a", "image": "x"}, {"name": "b", "image": "y"}]});
+        let is = |path: &str| is_applied(&object, &FieldPath::parse(path).unwrap());
+        assert!(is("list[1].image") && !is("list[0].image") && !is("list[2].image"));
+        assert!(!is("list[1].name"), "with another name it is another item");
+    }
+
+    #[test]
+    fn after_a_refusal_another_value_of_the_same_child_is_edited() {
+        let reference = reference(vec![vec![child("a")]]);
+        let known = Known::default();
+        let next =
+            |plan: &str| instead_of(&plan.parse().unwrap(), &reference, &known).map(|plan| plan.to_string());
+        let plan = |path: &str| format!("overwrite {path} of configmaps a after step 0");
+        assert_eq!(next(&plan("data.text")), Some(plan("data.a")));
+        assert_eq!(next(&plan("data.a")), Some(plan("data.x")));
+        assert_eq!(next(&plan("data.x")), None, "it was the last");
+        assert_eq!(next("edit data.text of configmaps a after step 0"), None);
+        assert_eq!(next("overwrite data.text of configmaps b after step 0"), None);
     }
 
     #[test]

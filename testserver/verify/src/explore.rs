@@ -6,12 +6,12 @@ use kube_testserver::ApiServer;
 
 use crate::{
     choose::{Choice, add_edits, add_upgrades, choose, deepen},
-    edits::edits,
+    edits::{edits, instead_of},
     family::{Families, Family},
     finding::{Finding, Oracle},
     learn::{Learned, learn},
     options::Options,
-    outcome::Outcome,
+    outcome::{Edited, Outcome},
     plan::{Plan, RunFault},
     report::{Failure, Report},
     run::{run, slow_controllers},
@@ -137,6 +137,13 @@ fn try_all(
         let has_come = outcome.fired >= plan.0.len();
         if !has_come {
             report.unreached.push(plan.clone());
+        }
+        if outcome.edited == Some(Edited::Refused)
+            && options.plan.is_none()
+            && let Some(other) = instead_of(&plan, &learned.reference, &learned.known)
+        {
+            plans.push_front(other);
+            continue;
         }
         report.note_edit(&plan, outcome.edited);
         if outcome.findings.is_empty() {

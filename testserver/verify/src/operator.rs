@@ -197,15 +197,18 @@ pub(crate) async fn supervise(session: Arc<Session>, versions: Versions, world: 
         world.webhooks.begin();
         // The function itself may panic as well.
         let mut process = tokio::spawn(async move { start(service).await });
+        panics::process_begins(process.id());
         tokio::select! {
             biased;
             () = session.crashed.notified() => {
                 world.webhooks.end();
+                panics::process_ends();
                 process.abort();
             }
             ended = &mut process => {
                 session.end_incarnation();
                 world.webhooks.end();
+                panics::process_ends();
                 session.log(match ended {
                     Ok(how) => format!("the operator ended: {how}"),
                     Err(_) => "the operator panicked".to_owned(),

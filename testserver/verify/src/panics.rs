@@ -2,17 +2,53 @@
 
 use std::{
     any::Any,
-    cell::RefCell,
+    cell::{Cell, RefCell},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook},
     sync::{Arc, Once},
 };
 
 use futures::FutureExt;
 use parking_lot::Mutex;
+use tokio::task::{Id, try_id};
 
 thread_local! {
     /// The panics of this thread, while it runs an operator.
     static PANICS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+    static PROCESSES: Cell<Processes> = const { Cell::new(Processes { first: None, live: None }) };
+}
+
+/// The first tasks of processes of the operator: of the first one, and of the one that lives. The numbers of tasks count up, so that those
+/// between them were spawned by a process that is dead.
+#[derive(Clone, Copy, Debug)]
+struct Processes {
+    first: Option<u64>,
+    live: Option<u64>,
+}
+
+impl Processes {
+    fn is_dead(self, task: u64) -> bool {
+        self.first.is_some_and(|first| task >= first) && self.live.is_none_or(|live| task < live)
+    }
+}
+
+fn number(task: Id) -> Option<u64> {
+    task.to_string().parse().ok()
+}
+
+/// A process begins with this task.
+pub(crate) fn process_begins(task: Id) {
+    let live = number(task);
+    PROCESSES.set(Processes { first: PROCESSES.get().first.or(live), live });
+}
+
+/// The process is dead. On a cluster, what it has spawned would be gone, and panic no more.
+pub(crate) fn process_ends() {
+    PROCESSES.set(Processes { live: None, ..PROCESSES.get() });
+}
+
+/// Whether this code runs in a task of a dead process.
+fn is_of_dead_process() -> bool {
+    try_id().and_then(number).is_some_and(|task| PROCESSES.get().is_dead(task))
 }
 
 /// Collects panics of this thread from now on, in place of printing them. Those of other threads are printed as before.
@@ -23,7 +59,14 @@ pub(crate) fn collect() {
         set_hook(Box::new(move |panic| {
             let collected = PANICS.with_borrow_mut(|panics| {
                 let text = panic.to_string().replace('\n', " ");
-                panics.as_mut().map(|panics| panics.push(text)).is_some()
+                let panics = panics.as_mut();
+                panics
+                    .map(|panics| {
+                        if !is_of_dead_process() {
+                            panics.push(text)
+                        }
+                    })
+                    .is_some()
             });
             if !collected {
                 before(panic);
@@ -31,6 +74,7 @@ pub(crate) fn collect() {
         }));
     });
     PANICS.set(Some(Vec::new()));
+    PROCESSES.set(Processes { first: None, live: None });
 }
 
 /// Forgets the panics until now: they are not those of the operator that is judged.
@@ -112,6 +156,21 @@ impl TestFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn tasks_of_dead_processes_are_known_by_their_numbers() {
+        let mut numbers = Vec::new();
+        for _ in 0..4 {
+            numbers.push(number(tokio::spawn(async {}).id()).unwrap());
+        }
+        assert!(numbers.is_sorted(), "they count up");
+        let [test, first, spawned, second] = numbers[..] else { panic!() };
+        let dead = |first, live| [test, spawned, second].map(|task| Processes { first, live }.is_dead(task));
+        assert_eq!(dead(None, None), [false; 3], "no process yet");
+        assert_eq!(dead(Some(first), Some(first)), [false; 3]);
+        assert_eq!(dead(Some(first), Some(second)), [false, true, false]);
+        assert_eq!(dead(Some(first), None), [false, true, true], "none lives");
+    }
 
     #[test]
     fn panics_of_a_run_are_collected_with_their_place() {

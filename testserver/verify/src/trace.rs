@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    plan::{EventPlace, Operation, Place, Verb},
+    plan::{EventPlace, Place, Verb},
     state::{ObjectName, State},
 };
 
@@ -135,68 +135,5 @@ impl Trace {
         let old = old.iter().filter(|write| write.has_values()).filter(is_left);
         let last: BTreeMap<_, _> = old.map(|write| (&write.object, write)).collect();
         last.into_values().chain(judged.iter().filter(|write| write.has_values()))
-    }
-
-    /// Whether the operator has changed the state in this step.
-    pub(crate) fn writes_in(&self, step: usize) -> bool {
-        self.effective().any(|write| write.step == step)
-    }
-
-    /// Whether the operator did in this step what it did in another run.
-    pub(crate) fn repeats(&self, other: &Self, step: usize) -> bool {
-        self.operations(step) == other.operations(step)
-    }
-
-    /// What the operator did in a step: the writes that changed the state, and the reads.
-    fn operations(&self, step: usize) -> (Vec<&Operation>, Vec<&Operation>) {
-        let writes = self.effective().filter(|write| write.step == step);
-        let reads = self.reads.iter().filter(|(_, of)| *of == step);
-        let writes = writes.map(|write| &write.place.operation).collect();
-        (writes, reads.map(|(place, _)| &place.operation).collect())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::plan::Verb;
-
-    fn place(verb: Verb, name: &str, nth: usize) -> Place {
-        let (resource, name) = ("configmaps".to_owned(), name.to_owned());
-        Place { operation: Operation { verb, resource, name }, nth }
-    }
-
-    /// A run with these writes and reads of step 1.
-    fn run(writes: &[(&str, bool)], reads: &[&str]) -> Trace {
-        let write = |(at, (name, effective)): (usize, &(&str, bool))| Write {
-            place: place(Verb::Apply, name, at + 1),
-            object: ObjectName::of("configmaps", &json!({"metadata": {"name": name}})),
-            effective: *effective,
-            guarded: false,
-            created: false,
-            orphan: false,
-            step: 1,
-            answer: Arc::new(Value::Null),
-        };
-        let reads = reads.iter().map(|name| (place(Verb::Get, name, 1), 1));
-        Trace {
-            writes: writes.iter().enumerate().map(write).collect(),
-            reads: reads.collect(),
-            ..Trace::default()
-        }
-    }
-
-    #[test]
-    fn a_step_is_repeated_by_the_same_reads_and_effective_writes() {
-        let reference = run(&[("a", true), ("b", false)], &["a"]);
-        // How often the same was done before, and what had no effect, do not count.
-        assert!(run(&[("b", false), ("a", true)], &["a"]).repeats(&reference, 1));
-        assert!(!run(&[("a", true), ("b", true)], &["a"]).repeats(&reference, 1));
-        assert!(!run(&[("a", true)], &[]).repeats(&reference, 1));
-        assert!(reference.repeats(&reference, 2), "nothing was done in either");
-        assert!(reference.writes_in(1) && !reference.writes_in(2));
-        assert!(!run(&[("b", false)], &["a"]).writes_in(1));
     }
 }

@@ -15,7 +15,7 @@ use std::{
 /// How long the operator may keep the thread, on a slow machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the run shows that it is alive, in its own time.
-const BEAT: Duration = Duration::from_secs(5);
+const BEAT: Duration = Duration::from_secs(30);
 
 /// Watches a run until it is dropped.
 pub(crate) struct Watchdog {

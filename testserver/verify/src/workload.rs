@@ -106,11 +106,6 @@ impl Step {
         self
     }
 
-    /// Whether the step deletes something.
-    pub(crate) fn deletes(&self) -> bool {
-        self.acts.iter().any(|act| matches!(act, Act::Delete { .. } | Act::DeleteObjects(_)))
-    }
-
     /// Does the step. An act that is refused is the workload's fault.
     pub(crate) async fn perform(&self, session: &Session, webhooks: &WebhookServices) -> Result<(), String> {
         for act in &self.acts {
@@ -240,21 +235,33 @@ async fn send(
     body: Option<&Value>,
 ) -> Result<(), String> {
     let path = uri.split('?').next().unwrap_or_default();
+    let (code, answer) = send_again(session, method, uri, content_type, body).await;
+    session.log_comparable(format!("user: {method} {path} → {code}"));
+    match code {
+        200..=299 => Ok(()),
+        _ => Err(format!("{method} {path} got {code}: {}", answer["message"].as_str().unwrap_or_default())),
+    }
+}
+
+/// Sends a request as a user does, again where that helps; the last answer.
+pub(crate) async fn send_again(
+    session: &Session,
+    method: &str,
+    uri: &str,
+    content_type: &str,
+    body: Option<&Value>,
+) -> (u16, Value) {
+    let path = uri.split('?').next().unwrap_or_default();
     let until = Instant::now() + PATIENCE;
-    let (code, answer) = loop {
+    loop {
         let (code, answer) = call(&session.server, method, uri, content_type, body).await;
         let Some(why) = why_again(session, code, &answer).filter(|_| Instant::now() < until) else {
-            break (code, answer);
+            return (code, answer);
         };
         session.log(format!("user: {method} {path} → {code}: {why}"));
         sleep(AGAIN).await;
         if session.held.send_replace(false) {
             session.log("the operator starts again, as users need it");
         }
-    };
-    session.log_comparable(format!("user: {method} {path} → {code}"));
-    match code {
-        200..=299 => Ok(()),
-        _ => Err(format!("{method} {path} got {code}: {}", answer["message"].as_str().unwrap_or_default())),
     }
 }

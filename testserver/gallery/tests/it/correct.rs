@@ -1,9 +1,12 @@
 //! Correct operators: nothing is found.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{Client, core::CustomResourceExt};
+use kube::{Api, Client, api::ListParams, core::CustomResourceExt};
 use kube_verify::{Families, Family, Verify};
 use serde_json::json;
+use tokio::time::{sleep, timeout};
 
 use super::operators::{Page, control, one_child};
 
@@ -38,6 +41,41 @@ fn children_of_what_users_have_not_deleted_are_not_left_over() {
     assert!(report.is_ok(), "{report}");
     let report = create(&["a", "b"]).step("delete one", |step| step.delete::<Page>("a")).report();
     assert!(report.is_ok(), "{report}");
+}
+
+#[test]
+fn a_silent_watch_stays_open() {
+    let report = create(&["a"]).families([Family::FailedRead]).report();
+    assert!(report.is_ok(), "{report}");
+    assert_eq!(report.tried(), 2, "each kind is listed once, as over HTTP/2: {report}");
+}
+
+/// It asks again and again, in a task of its own, and expects an answer within half a minute.
+async fn expects_answers(client: Client) {
+    let pages: Api<Page> = Api::all(client.clone());
+    tokio::spawn(async move {
+        loop {
+            let answer = timeout(Duration::from_secs(30), pages.list(&ListParams::default())).await;
+            drop(answer.expect("the server answers in half a minute"));
+            sleep(Duration::from_secs(20)).await;
+        }
+    });
+    control(client, one_child).await;
+}
+
+#[test]
+fn what_a_process_has_spawned_does_not_panic_after_its_death() {
+    let verify = || {
+        let new = Verify::new(|_| expects_answers).crds([Page::crd()]);
+        new.step("create", |step| {
+            step.apply(json!({"apiVersion": "example.com/v1", "kind": "Page",
+            "metadata": {"name": "a"}, "spec": {"text": "one"}}))
+        })
+    };
+    let report = verify().families([Family::CrashAfter, Family::Restart, Family::CrashDown]).report();
+    assert!(report.is_ok() && report.tried() > 1, "{report}");
+    let report = verify().upgrade_from(|_| expects_answers).families([Family::Upgrade]).report();
+    assert!(report.is_ok() && report.tried() > 1, "{report}");
 }
 
 /// While the operator is late by ten minutes, its child is not there yet when a user wants to delete or change it.

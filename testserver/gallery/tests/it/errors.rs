@@ -1,8 +1,11 @@
 //! Operators that take an error for something else.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Once},
+    time::Duration,
+};
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, Client, ResourceExt,
     api::{Patch, PatchParams, PostParams},
@@ -11,8 +14,8 @@ use kube::{
 use serde_json::json;
 
 use super::operators::{
-    Page, PageStatus, Result, absent, child, control_alone, control_with, is_deleted, maps, one_child, owner,
-    pages, patch_status,
+    Page, PageStatus, Result, absent, child, control, control_alone, control_with, is_deleted, maps,
+    one_child, owner, pages, patch_status,
 };
 
 fn is_conflict(error: &kube::Error) -> bool {
@@ -54,6 +57,32 @@ pub(crate) async fn ignores_conflicts_of_patches(page: Arc<Page>, client: Client
 /// BUG: what has failed once is not tried again.
 pub(crate) async fn gives_up(client: Client) {
     control_with(client, one_child, Action::await_change()).await;
+}
+
+/// BUG: each process that had an error says so every five minutes, for ever.
+pub(crate) fn complains(client: Client) -> impl Future<Output = ()> {
+    let begun = Arc::new(Once::new());
+    control(client, move |page, client| {
+        let begun = begun.clone();
+        async move {
+            let done = one_child(page, client.clone()).await;
+            if done.is_err() {
+                begun.call_once(|| drop(tokio::spawn(complain(client))));
+            }
+            done
+        }
+    })
+}
+
+async fn complain(client: Client) {
+    let maps: Api<ConfigMap> = Api::namespaced(client, "default");
+    for count in 1.. {
+        tokio::time::sleep(Duration::from_secs(300)).await;
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "complaint"},
+            "data": {"count": format!("{count} times")}});
+        // It is tried again in five minutes.
+        drop(maps.patch("complaint", &PatchParams::apply("pages").force(), &Patch::Apply(map)).await);
+    }
 }
 
 /// BUG: a read that fails is impossible.

@@ -1,7 +1,7 @@
 //! Operators with one classic bug each, and correct ones: [`gallery`] has them all.
 //!
 //! - `operators` has what they share, and the first of them; `errors`, `statuses`, `cleanup`, `caches`, `workloads`, `leaders`, `upgrades`,
-//!   `webhooks` and `edits` have those of a class.
+//!   `webhooks` and `edits` have those of a class, `others` edits of what is not the operator's alone.
 //! - `correct` and `faulty` ask for single answers.
 
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
@@ -15,6 +15,7 @@ mod faulty;
 mod gallery;
 mod leaders;
 mod operators;
+mod others;
 mod statuses;
 mod upgrades;
 mod webhooks;

@@ -126,15 +126,15 @@ pub(crate) fn has_finalizer(page: &Page) -> bool {
     page.finalizers().iter().any(|finalizer| finalizer == FINALIZER)
 }
 
-/// Adds the finalizer, or removes it. A page that is gone needs none.
+/// Adds the finalizer, or removes it. A page that is gone has none any more, and can get none: what follows would never be cleaned up.
 pub(crate) async fn set_finalizer(client: &Client, page: &Page, wanted: bool) -> Result<()> {
     if has_finalizer(page) == wanted {
         return Ok(());
     }
     let list = if wanted { vec![FINALIZER] } else { vec![] };
     let patch = Patch::Merge(json!({"metadata": {"finalizers": list}}));
-    let patched = pages(client).patch(&page.name_any(), &PatchParams::default(), &patch).await;
-    Ok(patched.map(drop).or_else(absent)?)
+    let patched = pages(client).patch(&page.name_any(), &PatchParams::default(), &patch).await.map(drop);
+    Ok(if wanted { patched } else { patched.or_else(absent) }?)
 }
 
 pub(crate) fn is_deleted(page: &Page) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rule::{Type, allows, largest_of};
+use super::rule::{Type, allows, largest_of, listed};
 use crate::plan::EditFault;
 
 /// The length of a text for which the schema has no limit: more than a name or a label may have, less than an object.
@@ -10,7 +10,7 @@ const LONG: usize = 10_000;
 
 /// The extremes of a field other than the present value, and how many the limits of the schema exclude.
 pub(super) fn extremes(schema: &Value, present: Option<&Value>) -> (Vec<(EditFault, Value)>, usize) {
-    if schema["enum"].is_array() {
+    if listed(schema).is_some() {
         return (Vec::new(), 0);
     }
     let present = present.filter(|value| !value.is_null());
@@ -96,6 +96,9 @@ mod tests {
         assert_eq!(faults(text.clone(), json!("")), [EditFault::Long]);
         assert_eq!(faults(json!({"type": "string", "format": "date"}), json!("a")), [EditFault::Empty]);
         assert_eq!(faults(json!({"type": "string", "enum": ["a"]}), json!("a")), []);
+        let optional =
+            json!({"type": "string", "anyOf": [{"enum": ["a"]}, {"enum": [null], "nullable": true}]});
+        assert_eq!(faults(optional, json!("a")), []);
         let short = json!({"type": "string", "maxLength": 3});
         assert_eq!(of(short, json!("a")).0[1].1, json!("xxx"));
         let list = json!({"type": "array", "items": text});

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rule::{Type, allows};
+use super::rule::{Type, allows, listed};
 
 /// The key that is added to a map.
 const KEY: &str = "verify";
@@ -12,11 +12,11 @@ const DEPTH: usize = 8;
 /// A value that differs from the present one; an example if there is none. `None` where none can be derived.
 pub(crate) fn other(schema: &Value, present: Option<&Value>) -> Option<Value> {
     let Some(present) = present.filter(|value| !value.is_null()) else { return example(schema, DEPTH) };
-    if let Some(values) = schema["enum"].as_array() {
+    if let Some(values) = listed(schema) {
         // The next one, and after the last the first.
-        let at = values.iter().position(|value| value == present).map_or(0, |at| at + 1);
+        let at = values.iter().position(|value| *value == present).map_or(0, |at| at + 1);
         let mut others = values.iter().cycle().skip(at).take(values.len());
-        return others.find(|value| !value.is_null() && *value != present).cloned();
+        return others.find(|value| **value != present).copied().cloned();
     }
     let candidates = match (Type::of(schema), present) {
         (Type::Boolean, Value::Bool(is)) => vec![json!(!is)],
@@ -86,8 +86,8 @@ fn another_map(schema: &Value, fields: &Map<String, Value>) -> Vec<Value> {
 
 /// A value where there is none.
 fn example(schema: &Value, depth: usize) -> Option<Value> {
-    if let Some(values) = schema["enum"].as_array() {
-        return values.iter().find(|value| !value.is_null()).cloned();
+    if let Some(values) = listed(schema) {
+        return values.first().copied().cloned();
     }
     let depth = depth.checked_sub(1)?;
     let candidates = match Type::of(schema) {

@@ -37,6 +37,19 @@ impl Type {
     }
 }
 
+/// The values that a schema lists, also in the branches of an `anyOf` or `oneOf`, as optional enums have them; null is none of them.
+pub(super) fn listed(schema: &Value) -> Option<Vec<&Value>> {
+    let of = |schema: &'_ Value| schema["enum"].is_array();
+    let lists: Vec<&Value> = if of(schema) {
+        vec![schema]
+    } else {
+        let branches = ["anyOf", "oneOf"].into_iter().find_map(|name| schema[name].as_array())?;
+        branches.iter().all(of).then(|| branches.iter().collect())?
+    };
+    let values = lists.into_iter().filter_map(|schema| schema["enum"].as_array()).flatten();
+    Some(values.filter(|value| !value.is_null()).collect())
+}
+
 /// Whether a value is within the enum and the limits of a schema. Patterns, formats and rules are the server's.
 pub(super) fn allows(schema: &Value, value: &Value) -> bool {
     let limit = |name: &str| schema[name].as_f64();
@@ -45,8 +58,8 @@ pub(super) fn allows(schema: &Value, value: &Value) -> bool {
         let size = size as f64;
         limit(least).is_none_or(|least| size >= least) && limit(most).is_none_or(|most| size <= most)
     };
-    let listed = schema["enum"].as_array().is_none_or(|values| values.contains(value));
-    listed
+    let is_listed = listed(schema).is_none_or(|values| values.contains(&value));
+    is_listed
         && match value {
             Value::Number(number) => {
                 let number = number.as_f64().unwrap_or_default();
@@ -106,6 +119,17 @@ mod tests {
             passes.iter().for_each(|value| assert!(allows(&schema, value), "{schema} {value}"));
             fails.iter().for_each(|value| assert!(!allows(&schema, value), "{schema} {value}"));
         }
+    }
+
+    #[test]
+    fn the_values_of_all_branches_are_listed() {
+        let of = |schema: &Value| listed(schema).map(|values| json!(values));
+        let nullable = json!({"enum": [null], "nullable": true});
+        assert_eq!(of(&json!({"enum": ["a", null, 1]})), Some(json!(["a", 1])));
+        assert_eq!(of(&json!({"anyOf": [{"enum": ["a", "b"]}, nullable]})), Some(json!(["a", "b"])));
+        assert_eq!(of(&json!({"oneOf": [{"enum": ["a"]}, {"enum": ["b"]}]})), Some(json!(["a", "b"])));
+        assert_eq!(of(&json!({"oneOf": [{"enum": ["a"]}, {"pattern": "b"}]})), None);
+        assert_eq!(of(&json!({"type": "string"})), None);
     }
 
     #[test]

@@ -16,4 +16,4 @@ pub use service::ApiService;
 
 pub(crate) use answer::call;
 pub(crate) use leases::take_leases;
-pub(crate) use session::{LOOK, Session};
+pub(crate) use session::Session;

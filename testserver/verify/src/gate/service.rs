@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use futures::{FutureExt, future::BoxFuture};
 use http::{
-    HeaderMap, Method, Request, Response,
+    HeaderMap, Method, Request, Response, Version,
     header::{ACCEPT, ACCEPT_ENCODING},
     request::Parts,
 };
@@ -74,7 +74,11 @@ where
             let response = respond(&session, incarnation, parts, body).await;
             // A crash in the meantime: the answer reaches nobody.
             session.alive(incarnation).await;
-            response
+            // As of a cluster: over HTTP/1.1, where no ping shows that a connection lives, clients open a silent watch again each minute.
+            response.map(|mut response| {
+                *response.version_mut() = Version::HTTP_2;
+                response
+            })
         }
         .boxed()
     }

@@ -30,9 +30,11 @@ use crate::{
 
 /// An operator with more requests in a step, or in the still hour at the end, is in a loop.
 const MOST_REQUESTS: usize = 20_000;
+/// One with so many may be, so that somebody looks.
+const MANY_REQUESTS: usize = 500;
 
 /// How often invariants are asked, if something has changed.
-pub(crate) const LOOK: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_secs(3);
 
 /// The shared state of a run.
 pub(crate) struct Session {
@@ -42,6 +44,8 @@ pub(crate) struct Session {
     pub(crate) started: Instant,
     /// Wakes the supervisor of the operator after a crash.
     pub(crate) crashed: Notify,
+    /// Wakes who waits for the operator to be quiet, each time that it has sent many requests.
+    busy: Notify,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
     /// Whether what the operator does may come later than the next step.
@@ -135,6 +139,7 @@ impl Session {
             kinds,
             started: Instant::now(),
             crashed: Notify::new(),
+            busy: Notify::new(),
             held: watch::Sender::new(false),
             may_miss_a_step: plan.may_miss_a_step(),
             begins_with_old: plan.upgrades(),
@@ -214,6 +219,9 @@ impl Session {
     pub(super) fn count_request(&self, what: &str) {
         let mut inner = self.inner.lock();
         inner.requests += 1;
+        if inner.requests.is_multiple_of(MANY_REQUESTS) {
+            self.busy.notify_one();
+        }
         if inner.requests == MOST_REQUESTS + 1 {
             let what = format!("more than {MOST_REQUESTS} requests in step {}, the last {what}", inner.step);
             inner.broken.push(Finding::new(Oracle::FixedPoint, what));
@@ -426,7 +434,19 @@ impl Session {
         self.pass_until(Instant::now() + time).await;
     }
 
+    /// The same, or less if the operator sends many requests meanwhile.
+    pub(crate) async fn pass_unless_busy(&self, time: Duration) {
+        tokio::select! {
+            biased;
+            () = self.busy.notified() => {}
+            () = self.pass(time) => {}
+        }
+    }
+
     pub(crate) async fn pass_until(&self, until: Instant) {
+        if self.invariants.is_empty() {
+            return sleep_until(until).await;
+        }
         while Instant::now() < until {
             sleep_until(until.min(Instant::now() + LOOK)).await;
             self.check_invariants();

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     finding::{Finding, Oracle},
-    gate::{LOOK, Session},
+    gate::Session,
     kinds::Kinds,
     operator::{Versions, World, supervise},
     oracle,
@@ -29,6 +29,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(1800);
 /// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
 /// after the third, and their number in its status after the fifth.
 const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
+/// How often somebody looks whether the operator is quiet.
+const LOOK: Duration = Duration::from_secs(15);
+/// The shortest time that is waited.
+const MOMENT: Duration = Duration::from_millis(100);
 /// How often the state is looked at.
 pub(super) const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
@@ -80,11 +84,9 @@ pub(crate) fn run(
 pub(super) enum End {
     /// In a finding.
     Wrong,
-    /// As in the reference, which was still after its last step: to wait would show nothing.
-    Joined,
     /// After an edit of a user, with which a run ends.
     Edited,
-    /// After the last step, in which a fault came or the operator did something else.
+    /// After the last step.
     Reached,
 }
 
@@ -164,7 +166,7 @@ impl<'r> Run<'r> {
         run.outcome
     }
 
-    /// All steps, or those until the run goes on as the reference does.
+    /// All steps, also if the run goes on as the reference does: what the fault has begun may show later.
     async fn steps(&mut self) -> End {
         for at in 0..=self.scenario.steps.len() {
             self.session.set_step(at);
@@ -196,9 +198,6 @@ impl<'r> Run<'r> {
             {
                 return End::Wrong;
             }
-            if self.has_joined(at) {
-                return End::Joined;
-            }
         }
         End::Reached
     }
@@ -208,7 +207,7 @@ impl<'r> Run<'r> {
         let (mut begun, mut before) = (Instant::now(), self.effective());
         let mut is_judged = self.session.is_judged();
         loop {
-            self.pass(LOOK).await;
+            self.pass_until_quiet(begun).await;
             if self.session.failure.has_come() {
                 return false;
             }
@@ -250,6 +249,12 @@ impl<'r> Run<'r> {
 
     pub(super) async fn pass(&self, time: Duration) {
         self.session.pass(time).await;
+    }
+
+    /// Lets time pass until the operator may have been quiet for long enough since then, at most some seconds.
+    pub(super) async fn pass_until_quiet(&self, since: Instant) {
+        let quiet = since.elapsed().min(self.session.quiet_for());
+        self.session.pass_unless_busy(QUIET.saturating_sub(quiet).clamp(MOMENT, LOOK)).await;
     }
 
     /// Waits until the state is the one of the reference.
@@ -333,26 +338,6 @@ impl<'r> Run<'r> {
                 .push(Difference::Value { at: format!("external {}", path.trim_start_matches('.')), how });
         });
         differences
-    }
-
-    /// Whether the run goes on as the reference does: the faults are over, and the operator has since made a whole step as it does there,
-    /// with the same result. For later steps a step without a write shows nothing, only faults of requests are gone without a trace, and
-    /// what a process remembers shows when objects are deleted.
-    fn has_joined(&self, at: usize) -> bool {
-        let Some(reference) = self.reference else { return false };
-        let later = self.scenario.steps.get(at..).unwrap_or_default();
-        let only_requests =
-            || self.plan.0.iter().all(|injection| matches!(injection, Injection::Request(..)));
-        let is_shown = later.is_empty()
-            || !later.iter().any(|(_, step)| step.deletes())
-                && only_requests()
-                && reference.trace.writes_in(at);
-        let fired = self.session.fired();
-        let are_over = fired.len() == self.plan.0.len() && fired.last().is_some_and(|step| *step < at);
-        is_shown
-            && are_over
-            && self.session.lag_until().is_none()
-            && self.session.trace(|trace| trace.repeats(&reference.trace, at))
     }
 
     /// Nothing may happen any more.

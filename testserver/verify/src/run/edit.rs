@@ -14,12 +14,12 @@ use crate::{
     family::Family,
     fields::merge_patch,
     finding::{Finding, Oracle},
-    gate::{LOOK, call},
     kinds::Kinds,
     oracle,
     outcome::{Edited, Reached, Reference},
     plan::{Edit, EditFault},
     state::{Difference, ObjectName, State, normalize, qualified, without_history},
+    workload::send_again,
 };
 
 /// How long the operator may do something about an edit.
@@ -53,8 +53,9 @@ impl Run<'_> {
         if edit.fault == EditFault::WipeStatus {
             self.session.crash();
         }
-        if !is_success(self.send(edit, &user, &user.before, &user.after).await) {
-            self.outcome.edited = Some(Edited::Refused);
+        let code = self.send(edit, &user, &user.before, &user.after, at).await;
+        if !is_success(code) {
+            self.outcome.edited = is_refusal(code).then_some(Edited::Refused);
             return End::Edited;
         }
         let restores = match edit.fault {
@@ -99,12 +100,14 @@ impl Run<'_> {
         if let Some(value) = self.object(&user.name).as_ref().and_then(|object| edit.path.get(object)) {
             edit.path.set(&mut now, Some(value.clone()));
         }
-        match self.send(edit, user, &now, &user.before).await {
+        match self.send(edit, user, &now, &user.before, at).await {
             // One that is gone is a difference.
             404 => true,
             code if is_success(code) => true,
-            _ => {
-                self.outcome.edited = Some(Edited::Irreversible);
+            code => {
+                if is_refusal(code) {
+                    self.outcome.edited = Some(Edited::Irreversible);
+                }
                 false
             }
         }
@@ -115,7 +118,7 @@ impl Run<'_> {
         let begun = Instant::now();
         let before = self.effective();
         while begun.elapsed() < QUIET || self.session.quiet_for() < QUIET && begun.elapsed() < EDITED {
-            self.pass(LOOK).await;
+            self.pass_until_quiet(begun).await;
             if self.session.failure.has_come() || self.session.is_in_loop() {
                 return false;
             }
@@ -153,12 +156,15 @@ impl Run<'_> {
     /// Whether nothing but the spec of the object itself is another one.
     fn has_changed_nothing(&mut self, user: &User, reference: &Reference, expected: &Reached) -> bool {
         let reached = self.now();
-        let spec = format!("{}.spec", user.name);
+        let now = self.object(&user.name).unwrap_or_default();
+        let name = self.known.names.template(&user.name.resource, &user.name.name);
+        let spec = format!("{}.spec", ObjectName { name, ..user.name.clone() });
         let is_own = |difference: &Difference| match difference {
             Difference::Value { at, .. } => at.starts_with(&spec),
             _ => false,
         };
-        self.differences_from(expected, reference, &reached).iter().all(is_own)
+        let mut differences = self.differences_from(expected, reference, &reached).into_iter();
+        differences.all(|difference| is_own(&difference) || is_generation(&difference, &user.before, &now))
     }
 
     fn differences_from(
@@ -230,22 +236,33 @@ impl Run<'_> {
         self.session.state().0.remove(name)
     }
 
-    /// Patches the object as a user does; the code of the answer.
-    async fn send(&self, edit: &Edit, user: &User, from: &Value, to: &Value) -> u16 {
+    /// Patches the object as a user does, again while a webhook is away; the code of the answer. One that is no refusal is a finding: the
+    /// webhook of the operator has to say what it does not want.
+    async fn send(&mut self, edit: &Edit, user: &User, from: &Value, to: &Value, at: usize) -> u16 {
         let subresource = if edit.fault == EditFault::WipeStatus { "/status" } else { "" };
         let uri = format!("{}{subresource}?fieldManager={USER}", user.path);
         let patch = merge_patch(from, to);
         let content_type = "application/merge-patch+json";
-        let (code, answer) = call(&self.session.server, "PATCH", &uri, content_type, Some(&patch)).await;
+        let sent = send_again(&self.session, "PATCH", &uri, content_type, Some(&patch));
+        let (code, answer) = sent.await;
         let why = if is_success(code) { "" } else { answer["message"].as_str().unwrap_or_default() };
         self.session.log(format!("user: PATCH {}{subresource} → {code} {why}", user.path).trim_end());
         self.session.check_invariants();
+        if !is_success(code) && !is_refusal(code) {
+            let what = format!("after step {at}, the edit fails: {code} {why}");
+            self.outcome.findings.push(Finding::new(Oracle::Workload, what));
+        }
         code
     }
 }
 
 fn is_success(code: u16) -> bool {
     (200..=299).contains(&code)
+}
+
+/// Whether the server, a policy or a webhook has looked at the request, and says no.
+fn is_refusal(code: u16) -> bool {
+    (400..=499).contains(&code)
 }
 
 /// Whether a value is the generation of the object, which each edit raises.

@@ -1,0 +1,109 @@
+//! Edits of what is not the operator's alone: a status of another program, fields that the server keeps, copies of the generation.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{Patch, PatchParams},
+    runtime::{
+        controller::{Action, Controller},
+        watcher,
+    },
+};
+use kube_verify::Family;
+use serde_json::json;
+
+use super::{
+    edits::{self, Site, control, data, reflects},
+    operators::{Failed, Result},
+};
+
+/// Sites of another program are none of its business.
+async fn reflects_its_own(site: Arc<Site>, client: Client) -> Result {
+    if site.labels().contains_key("foreign") {
+        return Ok(Action::await_change());
+    }
+    reflects(site, client).await
+}
+
+#[test]
+fn a_status_of_another_program_is_not_wiped() {
+    let foreign = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "0", "labels": {"foreign": "yes"}},
+        "spec": {"text": "one", "size": 1}, "status": {"ready": true}});
+    let report = edits::verify(|_| |client: Client| control(client, reflects_its_own))
+        .fixtures(foreign)
+        .families([Family::StatusWiped])
+        .report();
+    assert!(report.is_ok() && report.tried() == 1, "{report}");
+}
+
+/// The child says of which generation it is.
+async fn notes_the_generation(site: Arc<Site>, client: Client) -> Result {
+    let mut data = data(&site);
+    data["generation"] = site.metadata.generation.unwrap_or_default().to_string().into();
+    edits::apply(&client, &site, &site.name_any(), data).await?;
+    Ok(Action::await_change())
+}
+
+#[test]
+fn a_copy_of_the_generation_is_no_use_of_a_field() {
+    let report = edits::verify(|_| |client: Client| control(client, notes_the_generation))
+        .families([Family::Change])
+        .report();
+    assert!(report.is_ok(), "{report}");
+    let named = &report.to_json()["changesNothing"];
+    assert_eq!(*named, json!(["spec.code of sites.example.com", "spec.color of sites.example.com"]));
+}
+
+/// A Deployment of one container.
+async fn deploy(client: &Client, site: &Site) -> Result<()> {
+    let labels = json!({"app": site.name_any()});
+    let container = json!({"name": "web", "image": "web:1"});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": site.name_any(), "ownerReferences": [site.controller_owner_ref(&())]},
+        "spec": {"selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}}});
+    let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
+    let apply = PatchParams::apply("sites").force();
+    deployments.patch(&site.name_any(), &apply, &Patch::Apply(deployment)).await?;
+    Ok(())
+}
+
+/// Whether it watches its Deployments. BUG if not: what a user changes stays.
+async fn deploys(client: Client, watches: bool) {
+    let sites = Controller::new(Api::<Site>::all(client.clone()), watcher::Config::default());
+    let sites = match watches {
+        true => sites.owns(Api::<Deployment>::all(client.clone()), watcher::Config::default()),
+        false => sites,
+    };
+    let reconcile = |site: Arc<Site>, client: Arc<Client>| async move {
+        if site.metadata.deletion_timestamp.is_none() {
+            deploy(&client, &site).await.map_err(Failed)?;
+        }
+        Ok(Action::await_change())
+    };
+    let retry = |_, _: &Failed, _| Action::requeue(Duration::from_secs(5));
+    sites.run(reconcile, retry, Arc::new(client)).for_each(|_| async {}).await;
+}
+
+#[test]
+fn a_child_is_edited_where_the_server_lets_users() {
+    let report = |watches| {
+        let verify = edits::verify(move |_| move |client: Client| deploys(client, watches));
+        verify.families([Family::ChildEdited]).report()
+    };
+    let trusting = report(false);
+    let found: Vec<_> = trusting.findings().map(|(plan, _)| plan).collect();
+    // Its selector cannot be changed, and so not its labels.
+    assert_eq!(
+        found,
+        ["overwrite spec.template.spec.containers[0].image of deployments.apps a after step 1"],
+        "{trusting}"
+    );
+    assert_eq!(trusting.to_json()["refused"], json!(0), "{trusting}");
+    let right = report(true);
+    assert!(right.is_ok(), "{right}");
+    assert_eq!(right.tried(), trusting.tried(), "{right}");
+}
