@@ -422,6 +422,16 @@ impl Unit {
         self.shown.0 == ClusterState::Leaving
     }
 
+    /// Whether it was removed, and not announced again since then.
+    pub(super) fn leaves_for_good(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Stopping { then: Then::Leave, .. }
+                | Phase::CleaningUp { then: Afterwards::Leave }
+                | Phase::Left
+        )
+    }
+
     /// Whether its name has another address, and it is to be cleaned up on unless that leads to it, too.
     pub(super) fn is_replaced(&self) -> bool {
         self.phase == Phase::CleaningUp { then: Afterwards::Replace }

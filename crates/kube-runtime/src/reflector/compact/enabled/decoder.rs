@@ -145,7 +145,7 @@ mod tests {
         for number in 0..200 {
             let json = format!(r#"{{"metadata":{{"name":"map-{number}"}},"data":{{"text":"{data}"}}}}"#);
             let raw: RawObject<_> = serde_json::from_str(&json).unwrap();
-            let object = CompactObject::new(&raw, &json, &mut compressor);
+            let object = CompactObject::new(&raw, &json, &mut compressor, None);
             decoder.decode(&object).unwrap();
         }
         let (kept, weight) = (decoder.recent.len() as u64, decoder.recent.weight());
