@@ -84,8 +84,8 @@ impl Present {
 /// Compresses the objects of a collection, and learns its dictionary from them.
 ///
 /// The first objects, and then those that the present dictionary compresses badly, are the samples for the next one. So it grows with the
-/// variety of the collection and is renewed after the objects have changed. Kept objects hold the dictionary that they need. Where text comes
-/// from several clusters, that of one which leaves is [forgotten](Self::forget).
+/// variety of the collection and is renewed after the objects have changed. Kept objects hold the dictionary that they need. Where text
+/// comes from several clusters, that of one which leaves is [forgotten](Self::forget).
 pub(super) struct Compressor {
     context: CCtx<'static>,
     present: Option<Present>,

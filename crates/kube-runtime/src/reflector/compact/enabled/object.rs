@@ -104,7 +104,7 @@ impl CompactObject {
         decompress(compressed, self.json_len(), needed.as_deref())
     }
 
-    /// Compresses it anew if it needs a dictionary whose text was forgotten. Its first compressed bytes stay; they say nothing without that.
+    /// Compresses it anew if it needs a dictionary whose text was forgotten. The compressed bytes of before stay, without that.
     pub(super) fn compress_anew(&self, compressor: &mut Compressor, source: &Arc<Source>) {
         let is_outdated = self.needed.lock().as_deref().is_some_and(|needed| compressor.is_outdated(needed));
         let json = if is_outdated { self.json() } else { None };

@@ -1,4 +1,4 @@
-//! Compression that the compact caches of several clusters share. A dictionary takes some 400 KiB; objects of one kind are alike everywhere.
+//! Compression that the compact caches of several clusters share. A dictionary takes some 400 KiB, and objects of one kind are alike.
 //!
 //! A dictionary is text of objects. When a cluster leaves of which it has some, another one is begun at once, and
 //! [`keep_renewed`](Dictionaries::keep_renewed) compresses anew what refers to the old one, which goes then. Secrets share nothing.
@@ -14,7 +14,10 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     fmt,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{sync::Notify, task::yield_now, time::timeout};
@@ -51,6 +54,8 @@ struct Kind {
 struct SharedCompressor {
     compressor: Mutex<Compressor>,
     caches: Mutex<Vec<CacheOf>>,
+    /// The length of `caches`.
+    count: AtomicUsize,
 }
 
 /// A cache, and the cluster that it is of.
@@ -115,6 +120,7 @@ impl Dictionaries {
         let shared = kinds.entry(kind).or_default();
         shared.has_caches(); // forgets those that are gone
         shared.caches.lock().push(cache);
+        shared.count.fetch_add(1, Ordering::Relaxed);
         Arc::clone(shared)
     }
 
@@ -130,6 +136,7 @@ impl SharedCompressor {
     fn has_caches(&self) -> bool {
         let mut caches = self.caches.lock();
         caches.retain(|cache| cache.objects.strong_count() > 0);
+        self.count.store(caches.len(), Ordering::Relaxed);
         !caches.is_empty()
     }
 
@@ -230,6 +237,11 @@ impl CacheCompressor {
         let mut compressor = self.shared.compressor.lock();
         let kept = CompactObject::new(object, json, &mut compressor, self.source.as_ref());
         (kept, compressor.mean())
+    }
+
+    /// How many caches share this, about.
+    pub(super) fn caches(&self) -> usize {
+        self.shared.count.load(Ordering::Relaxed).max(1)
     }
 }
 

@@ -274,7 +274,8 @@ impl<K: Lookup + 'static> Keeper<K> {
             RawContent::Kept(kept) => Arc::clone(kept),
             RawContent::Json(json) => {
                 let (kept, mean) = self.compressor.keep(object, json.get());
-                self.cache.decoder.limit_recent((self.cache.shared.most_objects() * mean) as u64);
+                let json_bytes = (self.cache.shared.most_objects() * mean) as u64;
+                self.cache.decoder.limit_recent(json_bytes, self.compressor.caches());
                 Arc::new(kept)
             }
         }
