@@ -99,7 +99,7 @@ async fn no_text_of_a_cluster_is_kept_after_it_has_left() {
     // The name has another cluster from now on.
     started.send(announced("two", "north")).await;
     assert_eq!(started.hosts_with_text(), ["north"]);
-    // So has this one, and its caches are made anew with another client.
+    // So has this one, and its caches start again with another client.
     let mut config = Config::new("https://east".parse().unwrap());
     config.default_namespace = "other".into();
     started.send(ClusterSpec::new(name("two"), config).into()).await;

@@ -191,7 +191,7 @@ async fn a_cluster_that_another_name_waits_for_is_not_cleaned_up_on() {
     assert_eq!(cleaned, ["cleaned up old"]);
 }
 
-/// Two Secrets were deleted and made anew, each with the kubeconfig of the other.
+/// Two Secrets were deleted and created again, each with the kubeconfig of the other.
 #[tokio::test(start_paused = true)]
 async fn names_that_come_back_with_the_clusters_of_one_another_are_not_cleaned_up_on() {
     for is_busy in [false, true] {

@@ -109,7 +109,7 @@ fn clusters_share_the_dictionary_of_what_their_compact_caches_have_but_not_of_se
     Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
         let params = PostParams::default();
         for number in 0..OBJECTS {
-            let mut words = fastrand::Rng::with_seed(number as u64 % 7);
+            let mut words = fastrand::Rng::with_seed(number as u64);
             let data = ByteString((0..750).map(|_| words.u8(..)).collect());
             let text = serde_json::to_value(&data).unwrap().as_str().unwrap().to_owned();
             let mut map = ConfigMap::default();
@@ -126,5 +126,5 @@ fn clusters_share_the_dictionary_of_what_their_compact_caches_have_but_not_of_se
     });
     let maps = bytes_of_one(&server, 20, with_compact_maps);
     let secrets = bytes_of_one(&server, 20, with_compact_secrets);
-    assert!(secrets - maps > 30_000, "{maps} bytes for a cluster of maps, {secrets} for one of Secrets");
+    assert!(secrets - maps > 25_000, "{maps} bytes for a cluster of maps, {secrets} for one of Secrets");
 }
