@@ -22,6 +22,7 @@ mod events;
 mod expired;
 mod finalizer;
 mod finalizer_race;
+mod fleet_outage;
 mod generated_types;
 mod guide;
 mod kubectl;

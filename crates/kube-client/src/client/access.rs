@@ -70,31 +70,25 @@ impl Client {
     /// # });
     /// ```
     pub async fn set_credentials(&self, config: Config) -> Result<()> {
-        let Some(access) = self.access.clone() else {
-            let text = "a client over a service of the program has no credentials to set: expected one made of a `Config`";
-            return Err(Error::Service(text.into()));
-        };
-        if let Some(read) = access.program.as_ref().and_then(Config::followed) {
-            let text = format!(
-                "the client follows {}: expected one of a configuration without `follow`",
-                read.source
-            );
-            return Err(Error::Service(text.into()));
-        }
+        let access = self.own_access()?;
+        access.check_not_followed()?;
         let exchange = in_task_of_runtime(async move { access.exchange(config).await });
-        let ended_early = || Err(Error::Service("the task that sets the credentials ended early".into()));
         exchange.await.unwrap_or_else(ended_early)
     }
 
     /// Like [`set_credentials`](Self::set_credentials), unless the client has them: then connections stay. Returns whether it had others.
     #[doc(hidden)]
     pub async fn update_credentials(&self, config: Config) -> Result<bool> {
-        let present = self.access.as_ref().map(|access| access.access.config());
-        if present.is_some_and(|present| present.has_access_of(&present.with_access_of(config.clone()))) {
-            return Ok(false);
-        }
-        self.set_credentials(config).await?;
-        Ok(true)
+        let access = self.own_access()?;
+        let update = in_task_of_runtime(async move { access.update(config).await });
+        update.await.unwrap_or_else(ended_early)
+    }
+
+    fn own_access(&self) -> Result<Arc<ClientAccess>> {
+        self.access.clone().ok_or_else(|| {
+            let text = "a client over a service of the program has no credentials to set: expected one made of a `Config`";
+            Error::Service(text.into())
+        })
     }
 
     /// The identity of the cluster: the uid of the namespace `kube-system`. `None` if the client may not read it, or it has none. The 404
@@ -207,6 +201,30 @@ impl ClientAccess {
     /// Uses the access of `config` from now on.
     pub(super) async fn exchange(&self, config: Config) -> Result<()> {
         let _turn = self.turn.lock().await;
+        self.exchange_in_turn(config).await
+    }
+
+    /// The same, unless it has that access once earlier exchanges have ended. Returns whether it had another.
+    async fn update(&self, config: Config) -> Result<bool> {
+        let _turn = self.turn.lock().await;
+        let present = self.access.config();
+        if present.has_access_of(&present.with_access_of(config.clone())) {
+            return Ok(false);
+        }
+        self.check_not_followed()?;
+        self.exchange_in_turn(config).await?;
+        Ok(true)
+    }
+
+    /// What follows a source would take other credentials back.
+    fn check_not_followed(&self) -> Result<()> {
+        let Some(read) = self.program.as_ref().and_then(Config::followed) else { return Ok(()) };
+        let text =
+            format!("the client follows {}: expected one of a configuration without `follow`", read.source);
+        Err(Error::Service(text.into()))
+    }
+
+    async fn exchange_in_turn(&self, config: Config) -> Result<()> {
         let old = self.access.config();
         let prepared = Arc::clone(&self.access).prepare(config)?;
         let new = prepared.config();
@@ -245,6 +263,10 @@ impl ClientAccess {
         }
         uid
     }
+}
+
+fn ended_early<T>() -> Result<T> {
+    Err(Error::Service("the task that sets the credentials ended early".into()))
 }
 
 #[derive(Deserialize)]

@@ -377,6 +377,30 @@ async fn counts_another_cluster(change: fn(&mut Config), old_is_known: bool) -> 
     cluster.take()
 }
 
+/// An earlier exchange that lasts does not take the newest configuration back.
+#[tokio::test(start_paused = true)]
+async fn an_update_is_compared_with_what_is_being_exchanged_before_it() {
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let transport = tower::service_fn(move |request: Request<Body>| {
+        let response = server.respond(&request);
+        async move {
+            sleep(Duration::from_secs(2)).await;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let client = Client::with_transport(&with_token("a", "one"), transport).unwrap();
+    let exchange = {
+        let client = client.clone();
+        tokio::spawn(async move { client.set_credentials(with_token("b", "two")).await })
+    };
+    sleep(Duration::from_secs(1)).await;
+    assert!(client.update_credentials(with_token("a", "one")).await.unwrap(), "it has others");
+    exchange.await.unwrap().unwrap();
+    assert_eq!(seen(&client).await.unwrap(), "a one");
+    assert!(!client.update_credentials(with_token("a", "one")).await.unwrap());
+}
+
 /// Many clusters have one address behind different proxies, or behind one that looks at the name in TLS.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_say_which_it_is_is_the_same_only_in_the_same_place() {

@@ -21,6 +21,7 @@ impl Supervisor {
             Ok((client, uid)) => (client, uid.filter(|_| !member.spec.is_part)),
             Err(fault) => return member.unit.connected(Err(fault), now),
         };
+        let uid = uid.or_else(|| self.identities.uid_of(name)); // what has one is at the same address
         match (self.identities.answered(name, uid), &member.cluster) {
             (Err(error), Some(_)) if member.leads_elsewhere() => self.refused_elsewhere(name, &error),
             (Err(error), _) => {
@@ -74,6 +75,7 @@ impl Supervisor {
             }
         };
         member.exchange = Exchange::None;
+        let uid = uid.or_else(|| self.identities.uid_of(name)); // what has one is at the same address
         match self.identities.answered(name, uid) {
             Err(error) => self.refused_elsewhere(name, &error),
             Ok(is_another) => {
@@ -92,8 +94,7 @@ impl Supervisor {
         uid: impl Fn(&T) -> Option<&String>,
     ) -> Result<T, Fault> {
         let answer = result?;
-        let is_open =
-            |member: &Member| !member.spec.is_part && (member.cluster.is_none() || member.leads_elsewhere());
+        let is_open = |member: &Member| !member.spec.is_part && member.leads_elsewhere();
         let is_known = self.identities.uid_of(name).is_some();
         let is_unidentified =
             uid(&answer).is_none() && is_known && self.members.get(name).is_some_and(is_open);
@@ -139,7 +140,7 @@ impl Supervisor {
         };
         let mut others = self.members.iter().filter(|(other, _)| *other != name);
         let heir = others.find(|(other, heir)| {
-            let may_be = !heir.unit.is_leaving() && !heir.spec.is_part;
+            let may_be = !heir.unit.leaves_for_good() && !heir.spec.is_part;
             // One that is announced elsewhere now is known by what it has had until then.
             let is_open = self.identities.uid_of(other).is_none() || heir.leads_elsewhere();
             may_be && is_open && leads_there(&heir.spec.config)
@@ -151,7 +152,7 @@ impl Supervisor {
     pub(super) fn exchange(&mut self, name: &ClusterName) {
         let Some(member) = self.members.get_mut(name) else { return };
         let Some(cluster) = &member.cluster else { return };
-        if matches!(member.exchange, Exchange::Running | Exchange::RunningAndWanted) {
+        if member.is_being_exchanged() {
             member.exchange = Exchange::RunningAndWanted;
             return;
         }
@@ -161,7 +162,7 @@ impl Supervisor {
         }
         self.attempts += 1;
         member.attempt = self.attempts;
-        member.is_asked();
+        member.exchange = Exchange::Asking; // the one before may be outdated still
         self.ask(name, Duration::ZERO);
     }
 

@@ -2,7 +2,7 @@
 
 use super::name::ClusterName;
 use kube_client::Client;
-use kube_runtime::reflector::{Lookup, Store};
+use kube_runtime::reflector::{Contributor, Dictionaries, Lookup, Store};
 use parking_lot::Mutex;
 use std::{any::Any, collections::BTreeMap, fmt, hash::Hash, ops::Deref, sync::Arc};
 use tokio::sync::watch;
@@ -16,15 +16,29 @@ struct Shared {
     client: Client,
     labels: watch::Sender<Labels>,
     /// Of what runs on it now, by name.
-    stores: Mutex<BTreeMap<Arc<str>, Box<dyn Any + Send + Sync>>>,
+    stores: Mutex<BTreeMap<Arc<str>, AnyStore>>,
+    /// What its compact caches share with those of other clusters.
+    contributor: Contributor,
 }
+
+type AnyStore = Arc<dyn Any + Send + Sync>;
 
 type Labels = Arc<BTreeMap<String, String>>;
 
 impl Cluster {
+    /// A cluster that shares nothing.
     pub(crate) fn new(name: ClusterName, client: Client, labels: BTreeMap<String, String>) -> Self {
+        Self::sharing(name, client, labels, Dictionaries::default().contributor())
+    }
+
+    pub(super) fn sharing(
+        name: ClusterName,
+        client: Client,
+        labels: BTreeMap<String, String>,
+        contributor: Contributor,
+    ) -> Self {
         let labels = watch::Sender::new(Arc::new(labels));
-        Self(Arc::new(Shared { name, client, labels, stores: Mutex::default() }))
+        Self(Arc::new(Shared { name, client, labels, stores: Mutex::default(), contributor }))
     }
 
     /// Its name.
@@ -63,17 +77,25 @@ impl Cluster {
     where
         K: Lookup<DynamicType: Clone + Eq + Hash + Send + Sync> + Clone + Send + Sync + 'static,
     {
-        self.0.stores.lock().get(name)?.downcast_ref().cloned()
+        let store = self.0.stores.lock().get(name).cloned();
+        store?.downcast_ref().cloned()
+    }
+
+    /// What its compact caches share with those of other clusters: caches of it are to be made in its scope.
+    pub(crate) fn contributor(&self) -> &Contributor {
+        &self.0.contributor
     }
 
     /// What runs here from now on has this store.
     pub(crate) fn set_store(&self, name: &Arc<str>, store: impl Any + Send + Sync) {
-        self.0.stores.lock().insert(Arc::clone(name), Box::new(store));
+        let before = self.0.stores.lock().insert(Arc::clone(name), Arc::new(store));
+        drop(before); // without the lock: what it holds may ask for a store
     }
 
-    /// Forgets the store of this name when the guard is dropped.
+    /// Forgets the store that has this name now when the guard is dropped.
     pub(crate) fn forget_store_at_end(&self, name: &Arc<str>) -> StoreOf {
-        StoreOf(self.clone(), Arc::clone(name))
+        let store = self.0.stores.lock().get(name).cloned();
+        StoreOf { cluster: self.clone(), name: Arc::clone(name), store }
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
@@ -96,13 +118,20 @@ impl Cluster {
     }
 }
 
-/// Forgets the store of this name when it is dropped.
-pub(crate) struct StoreOf(Cluster, Arc<str>);
+/// Forgets the store of this name when it is dropped, and no later one.
+pub(crate) struct StoreOf {
+    cluster: Cluster,
+    name: Arc<str>,
+    store: Option<AnyStore>,
+}
 
 impl Drop for StoreOf {
     fn drop(&mut self) {
-        let Self(cluster, name) = self;
-        drop(cluster.0.stores.lock().remove(name));
+        let Some(store) = &self.store else { return };
+        let mut stores = self.cluster.0.stores.lock();
+        if stores.get(&self.name).is_some_and(|present| Arc::ptr_eq(present, store)) {
+            stores.remove(&self.name); // `store` is dropped without the lock
+        }
     }
 }
 
@@ -141,5 +170,57 @@ impl<Ctx> Deref for OnCluster<Ctx> {
 
     fn deref(&self) -> &Ctx {
         &self.context
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_runtime::reflector::store;
+    use std::{sync::mpsc, thread, time::Duration};
+
+    fn cluster() -> Cluster {
+        let name = ClusterName::new("east").unwrap();
+        let transport = tower::service_fn(async |_: http::Request<kube_client::client::Body>| {
+            Err::<http::Response<kube_client::client::Body>, _>(std::io::Error::other("away"))
+        });
+        Cluster::new(name, Client::new(transport, "default"), BTreeMap::new())
+    }
+
+    #[test]
+    fn the_end_of_a_store_takes_no_later_one_of_its_name_away() {
+        let (cluster, name) = (cluster(), Arc::from("maps"));
+        let is_there = || cluster.store::<ConfigMap>("maps").is_some();
+        cluster.set_store(&name, store::<ConfigMap>().0);
+        let first = cluster.forget_store_at_end(&name);
+        cluster.set_store(&name, store::<ConfigMap>().0);
+        let second = cluster.forget_store_at_end(&name);
+        drop(first);
+        assert!(is_there());
+        drop(second);
+        assert!(!is_there());
+    }
+
+    /// Asks the cluster for a store when it is dropped, as an object of the program may.
+    struct Asks(Cluster);
+
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            drop(self.0.store::<ConfigMap>("maps"));
+        }
+    }
+
+    #[test]
+    fn what_a_store_holds_may_ask_for_stores_when_it_is_dropped() {
+        let (sender, done) = mpsc::channel();
+        thread::spawn(move || {
+            let (cluster, name) = (cluster(), Arc::from("maps"));
+            cluster.set_store(&name, Asks(cluster.clone()));
+            cluster.set_store(&name, Asks(cluster.clone()));
+            drop(cluster.forget_store_at_end(&name));
+            sender.send(()).unwrap();
+        });
+        done.recv_timeout(Duration::from_secs(10)).unwrap();
     }
 }

@@ -13,10 +13,13 @@ use futures::{
 };
 use kube_client::{Client, error::ErrorChain};
 use kube_core::panic::panic_message;
-use kube_runtime::controller::WorkerLane;
+use kube_runtime::{controller::WorkerLane, reflector::Dictionaries};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// Why a cluster that is asked who it is is outdated.
+const NOT_USED_YET: &str = "its new address is not used yet";
 
 /// One cluster.
 pub(super) struct Member {
@@ -25,11 +28,15 @@ pub(super) struct Member {
     pub(super) spec: ClusterSpec,
     /// Once it has answered.
     pub(super) cluster: Option<Cluster>,
+    /// The client of the cluster while it starts anew with another one: where that led.
+    before: Option<Client>,
     pub(super) running: Option<Running>,
     /// The attempt to connect whose result counts.
     pub(super) attempt: u64,
     pub(super) connecting: Option<TaskHandle>,
     pub(super) cleaning_up: Option<CleaningUp>,
+    /// What is to clean up on it waits for the end of an exchange, which decides where that is.
+    pub(super) waits_to_clean_up: bool,
     /// Its client leads to the cluster of another name, or to the hub.
     is_refused: bool,
     /// It is to have another client.
@@ -42,6 +49,10 @@ pub(super) struct Member {
     pub(super) has_moved: bool,
     /// Why its controllers go on with the configuration before the one that was announced last.
     outdated: Option<String>,
+    /// What compact caches of the fleet share.
+    dictionaries: Dictionaries,
+    /// There may be text of the objects of the cluster to which its client led before.
+    has_old_text: bool,
 }
 
 /// One exchange runs at a time, so that the newest credentials are the last.
@@ -59,21 +70,25 @@ pub(super) enum Exchange {
 }
 
 impl Member {
-    pub(super) fn new(unit: Unit, spec: ClusterSpec) -> Self {
+    pub(super) fn new(unit: Unit, spec: ClusterSpec, dictionaries: Dictionaries) -> Self {
         Self {
             unit,
             spec,
             cluster: None,
+            before: None,
             running: None,
             attempt: 0,
             connecting: None,
             cleaning_up: None,
+            waits_to_clean_up: false,
             is_refused: false,
             is_renewed: false,
             lets_go: false,
             exchange: Exchange::None,
             has_moved: false,
             outdated: None,
+            dictionaries,
+            has_old_text: false,
         }
     }
 
@@ -104,9 +119,11 @@ impl Member {
         }
     }
 
-    /// Whether its client has another address than what was announced.
+    /// Whether what was announced leads to another address than the client that it has, or had before it got none.
     pub(super) fn leads_elsewhere(&self) -> bool {
-        self.cluster.as_ref().is_some_and(|cluster| !cluster.client().has_server_of(&self.spec.config))
+        let present = self.cluster.as_ref().map(Cluster::client);
+        let client = present.as_ref().or(self.before.as_ref());
+        client.is_some_and(|client| !client.has_place_of(&self.spec.config))
     }
 
     /// A controller has ended.
@@ -128,11 +145,20 @@ impl Member {
     pub(super) fn exchanged(&mut self, result: Result<(), String>, now: Instant) -> Vec<Effect> {
         let again = std::mem::take(&mut self.exchange) == Exchange::RunningAndWanted;
         let has_moved = std::mem::take(&mut self.has_moved);
-        self.outdated = None;
+        if !again {
+            self.outdated = None;
+        }
+        self.has_old_text |= has_moved;
         let mut effects = match result {
             Ok(()) if has_moved => self.unit.moved(now),
             Ok(()) => Vec::new(),
-            Err(error) if has_moved => self.unit.broke(error, now), // its identity is that of the new one
+            // Its identity is that of the new one.
+            Err(error) if has_moved && self.unit.runs() => self.unit.broke(error, now),
+            Err(error) if has_moved => {
+                tracing::error!(cluster = %self.spec.name, error, "its new address cannot be used");
+                self.take_cluster(); // its client leads to what may have another name
+                Vec::new()
+            }
             Err(error) => {
                 let cluster = &self.spec.name;
                 tracing::error!(%cluster, error, "the announced credentials cannot be used; it keeps those that it has");
@@ -143,13 +169,24 @@ impl Member {
         if again {
             effects.extend(self.unit.announced(now));
         }
+        if std::mem::take(&mut self.waits_to_clean_up) {
+            effects.extend(self.unit.clean_up_withdrawn(now));
+        }
         effects
+    }
+
+    /// Whether its client is about to lead elsewhere.
+    pub(super) fn is_being_exchanged(&self) -> bool {
+        matches!(self.exchange, Exchange::Running | Exchange::RunningAndWanted)
     }
 
     /// It has said who it is.
     pub(super) fn answered(&mut self, client: Client) {
         let (name, labels) = (self.spec.name.clone(), self.spec.labels.clone());
-        self.cluster.get_or_insert_with(|| Cluster::new(name, client, labels));
+        let dictionaries = &self.dictionaries;
+        let cluster = || Cluster::sharing(name, client, labels, dictionaries.contributor());
+        self.cluster.get_or_insert_with(cluster);
+        self.before = None;
         if self.exchange == Exchange::Refused {
             self.exchange = Exchange::None;
         }
@@ -163,13 +200,9 @@ impl Member {
 
     /// Its new address does not say which cluster is there. Returns whether that is new.
     pub(super) fn is_asked_again(&mut self, fault: &Fault) -> bool {
-        let why = format!("its new address is not used yet: {}", fault.reason());
-        self.outdated.replace(why).is_none()
-    }
-
-    /// It is to be exchanged for what was announced now.
-    pub(super) fn is_asked(&mut self) {
-        (self.exchange, self.outdated) = (Exchange::Asking, None);
+        let why = format!("{NOT_USED_YET}: {}", fault.reason());
+        let before = self.outdated.replace(why);
+        before.is_none_or(|before| !before.starts_with(NOT_USED_YET))
     }
 
     /// What all its controllers show together.
@@ -229,7 +262,7 @@ impl Member {
             return self.unit.broke(why.to_owned(), now);
         }
         match self.has_stopped() {
-            true => self.cluster = None,
+            true => self.before = self.take_cluster().or(self.before.take()),
             false => self.is_renewed = true,
         }
         self.unit.announced(now)
@@ -242,16 +275,37 @@ impl Member {
 
     /// Its controllers have stopped. What leads to a cluster that is not its own is dropped, so that the program does not clean up there.
     pub(super) fn stopped(&mut self, now: Instant) -> Vec<Effect> {
-        if self.is_refused || (self.is_renewed && !self.unit.is_leaving()) {
+        if self.is_refused {
             self.forget();
+        } else if self.is_renewed && !self.unit.is_leaving() {
+            let before = self.cluster.as_ref().map(Cluster::client);
+            self.forget();
+            self.before = before;
         }
         self.unit.stopped(now)
     }
 
+    /// It has no cluster any more; returns the client. Nothing of its objects is kept.
+    pub(super) fn take_cluster(&mut self) -> Option<Client> {
+        self.has_old_text = false;
+        let cluster = self.cluster.take()?;
+        cluster.contributor().leave();
+        Some(cluster.client())
+    }
+
+    /// Its caches have the objects of the cluster to which its client leads: nothing of those of another one is kept.
+    pub(super) fn has_listed(&mut self) {
+        if std::mem::take(&mut self.has_old_text) {
+            self.cluster.iter().for_each(|cluster| cluster.contributor().renew());
+        }
+    }
+
     pub(super) fn forget(&mut self) {
-        (self.cluster, self.running, self.connecting) = (None, None, None);
+        (self.before, self.running, self.connecting) = (None, None, None);
+        self.take_cluster();
         (self.exchange, self.has_moved, self.outdated) = (Exchange::None, false, None);
-        (self.cleaning_up, self.is_refused, self.is_renewed) = (None, false, false);
+        (self.cleaning_up, self.waits_to_clean_up) = (None, false);
+        (self.is_refused, self.is_renewed) = (false, false);
     }
 }
 

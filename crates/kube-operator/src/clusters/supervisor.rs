@@ -20,7 +20,7 @@ use super::{
 };
 use futures::FutureExt;
 use kube_client::Client;
-use kube_runtime::controller::Workers;
+use kube_runtime::{controller::Workers, reflector::Dictionaries};
 use std::{
     collections::{BTreeMap, VecDeque},
     time::Duration,
@@ -42,13 +42,15 @@ pub(crate) struct FleetRun {
     pub(crate) clean_up: Option<CleanUp>,
     pub(crate) options: ClusterOptions,
     pub(crate) fleet: Fleet,
+    /// What compact caches of the clusters share.
+    pub(crate) dictionaries: Dictionaries,
     /// How long the clusters may take to stop at the end of the program.
     pub(crate) stop_limit: Duration,
 }
 
 /// Runs until the token is cancelled, and then stops all clusters. Returns when their controllers have ended.
 pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
-    let FleetRun { hub, providers, make, clean_up, options, fleet, stop_limit } = run;
+    let FleetRun { hub, providers, make, clean_up, options, fleet, dictionaries, stop_limit } = run;
     let mut sources = Sources::new(providers, fleet.clone());
     let mut supervisor = Supervisor {
         places: Places::new(options.start_concurrency),
@@ -60,11 +62,14 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
         fleet,
         identities: Identities::default(),
         members: BTreeMap::new(),
+        dictionaries: dictionaries.clone(),
         tasks: JoinSet::new(),
         attempts: 0,
         metrics: FleetMetrics::new(),
         is_late: false,
     };
+    let renewing = tokio::spawn(async move { dictionaries.keep_renewed().await });
+    let _renewing = TaskHandle(renewing.abort_handle());
     let mut hub = Box::pin(identify(hub)).fuse();
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -105,6 +110,8 @@ pub(super) struct Supervisor {
     places: Places,
     workers: Workers,
     pub(super) members: BTreeMap<ClusterName, Member>,
+    /// What their compact caches share.
+    dictionaries: Dictionaries,
     pub(super) tasks: JoinSet<(ClusterName, Report)>,
     pub(super) attempts: u64,
     metrics: FleetMetrics,
@@ -161,7 +168,7 @@ impl Supervisor {
     fn upsert(&mut self, spec: ClusterSpec, now: Instant) -> Vec<Effect> {
         let Some(member) = self.members.get_mut(&spec.name) else {
             let (unit, effects) = Unit::new(self.options.grace_period, now);
-            self.members.insert(spec.name.clone(), Member::new(unit, spec));
+            self.members.insert(spec.name.clone(), Member::new(unit, spec, self.dictionaries.clone()));
             return effects;
         };
         if !spec.is_reached_as(&member.spec) {
@@ -178,7 +185,10 @@ impl Supervisor {
             let Some(member) = self.members.get_mut(&name) else { continue };
             member.withdraw_clean_up();
             member.unit.limit_grace_period(limit, now);
-            let effects = member.unit.removed(now);
+            let mut effects = member.unit.removed(now);
+            if std::mem::take(&mut member.waits_to_clean_up) {
+                effects.extend(member.unit.cleaned_up(now));
+            }
             self.perform(&name, effects);
         }
     }
@@ -216,6 +226,9 @@ impl Supervisor {
         for name in names {
             let Some(member) = self.members.get_mut(&name) else { continue };
             let look = if member.unit.runs() { member.look() } else { None };
+            if look.as_ref().is_some_and(|look| look.synced) {
+                member.has_listed();
+            }
             let mut effects = look.map(|look| member.unit.looked_at(look, now)).unwrap_or_default();
             effects.extend(member.unit.timer(now));
             self.perform(&name, effects);
@@ -261,7 +274,7 @@ impl Supervisor {
             Report::Adopted { client, result, .. } => {
                 if let Err(error) = result {
                     tracing::info!(cluster = %name, error, "it gets another client");
-                    member.cluster = None;
+                    member.take_cluster();
                 }
                 member.answered(client);
                 member.unit.connected(Ok(()), now)
@@ -365,6 +378,10 @@ impl Supervisor {
         let (Some(clean_up), Some(cluster)) = (&self.clean_up, &member.cluster) else {
             return member.unit.cleaned_up(Instant::now());
         };
+        if member.is_being_exchanged() {
+            member.waits_to_clean_up = true;
+            return Vec::new();
+        }
         if let Some(heir) = heir {
             tracing::info!(cluster = %name, %heir, "it is not cleaned up on: it has another name from now on");
             return member.unit.cleaned_up(Instant::now());
@@ -383,3 +400,7 @@ impl Supervisor {
         Vec::new()
     }
 }
+
+#[cfg(test)]
+#[path = "supervisor_tests.rs"]
+mod tests;

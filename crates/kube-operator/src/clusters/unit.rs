@@ -399,9 +399,7 @@ impl Unit {
                 *until = now + self.grace_period; // what blocks its thread cannot be aborted
                 vec![Effect::Abort]
             }
-            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
-                vec![]
-            }
+            _ => vec![], // they have no timer
         }
     }
 
@@ -420,6 +418,12 @@ impl Unit {
     /// Whether it was removed, and has not left yet. It may have been announced again.
     pub(super) fn is_leaving(&self) -> bool {
         self.shown.0 == ClusterState::Leaving
+    }
+
+    /// Whether it was removed, and not announced again since then.
+    pub(super) fn leaves_for_good(&self) -> bool {
+        let last = [Phase::CleaningUp { then: Afterwards::Leave }, Phase::Left];
+        last.contains(&self.phase) || matches!(self.phase, Phase::Stopping { then: Then::Leave, .. })
     }
 
     /// Whether its name has another address, and it is to be cleaned up on unless that leads to it, too.

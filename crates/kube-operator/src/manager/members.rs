@@ -14,6 +14,7 @@ use kube_client::Client;
 use kube_core::Selector;
 use kube_runtime::{
     controller::{Assignments, WorkerLane},
+    reflector::Dictionaries,
     watcher,
 };
 use std::{sync::Arc, time::Duration};
@@ -69,9 +70,10 @@ impl Members {
         names.find(|name| self.on_each.iter().all(|each| *each.name != **name))
     }
 
-    /// That of two controllers of members: metrics and stores tell them apart by name.
+    /// That of two things that run on members: metrics and stores tell them apart by name.
     pub(super) fn duplicate_name(&self) -> Option<&Arc<str>> {
-        let mut names: Vec<_> = self.on_each.iter().map(|each| &each.name).collect();
+        let triggers = self.triggers.iter().map(|triggers| &triggers.name);
+        let mut names: Vec<_> = self.on_each.iter().map(|each| &each.name).chain(triggers).collect();
         names.sort();
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
     }
@@ -94,8 +96,10 @@ impl Members {
                 // A cluster is assigned as a whole.
                 let assignments = assignments.as_ref().map(|all| all.all_as(&cluster.name().to_string()));
                 let (make, of) = (Arc::clone(&make), cluster.clone());
-                let work =
-                    move || work_of(make(&of, lane.clone()), &of, assignments.clone(), streaming_lists);
+                let work = move || {
+                    let controller = of.contributor().scope(|| make(&of, lane.clone()));
+                    work_of(controller, &of, assignments.clone(), streaming_lists)
+                };
                 match selectors.is_empty() {
                     true => work(),
                     false => while_selected(Arc::clone(&name), cluster, Arc::clone(&selectors), limit, work),
@@ -107,7 +111,8 @@ impl Members {
         };
         let make = on_each.into_iter().map(make_work).chain(triggers.into_iter().map(watch)).collect();
         let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit));
-        FleetRun { hub, providers, make, clean_up, options, fleet, stop_limit }
+        let dictionaries = Dictionaries::default();
+        FleetRun { hub, providers, make, clean_up, options, fleet, dictionaries, stop_limit }
     }
 }
 

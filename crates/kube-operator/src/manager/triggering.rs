@@ -30,6 +30,7 @@ const QUEUE: usize = 64;
 /// What of each cluster has objects of the hub reconciled.
 #[derive(Clone)]
 pub(super) struct TriggersHub {
+    pub(super) name: Arc<str>,
     /// Makes its watch on a cluster.
     pub(super) make: Arc<dyn Fn(&Cluster) -> WatchOnCluster + Send + Sync>,
 }

@@ -66,7 +66,8 @@ impl Manager {
 
     /// When an object of a member comes, changes or goes, the objects of the hub are reconciled that `mapper` returns: those for its
     /// present state and those for the one before. `related` says what is watched on each cluster, in the way of
-    /// [`controller_on_each`](Self::controller_on_each), and `name` is that of these watches in logs and metrics.
+    /// [`controller_on_each`](Self::controller_on_each), and `name`, which no controller of members has, is that of these watches in logs
+    /// and metrics.
     ///
     /// This costs a store of these objects for each cluster: select them by labels, and [leave out](watcher::Config::prune) what the mapper
     /// does not read. Objects of a cluster that leaves are not reported: [`Fleet::changes`](crate::clusters::Fleet::changes) tells of that.
@@ -108,13 +109,14 @@ impl Manager {
         I: IntoIterator<Item = ObjectRef<K>> + 'static,
     {
         let (mapper, triggers, name) = (Arc::new(mapper), triggers.clone(), Arc::<str>::from(name));
+        let named = Arc::clone(&name);
         let make = Arc::new(move |cluster: &Cluster| {
             let (mapper, triggers, of) = (Arc::clone(&mapper), triggers.clone(), cluster.clone());
             let mapper = move |object: &O| mapper(&of, object);
             let send = move |key: ObjectRef<K>| triggers.send_to_hub(key);
-            WatchOnCluster::new(Arc::clone(&name), cluster, related(cluster), mapper, send)
+            WatchOnCluster::new(Arc::clone(&named), cluster, related(cluster), mapper, send)
         });
-        self.members.triggers.push(TriggersHub { make });
+        self.members.triggers.push(TriggersHub { name, make });
         self
     }
 }

@@ -7,6 +7,6 @@ mod seeds;
 mod world;
 
 pub(crate) use {
-    seeds::for_each_seed,
+    seeds::{SEEDS, for_each_seed},
     world::{Call, Node, World},
 };

@@ -9,15 +9,15 @@ use std::{
 };
 
 /// How many run in CI.
-const SEEDS: u64 = 1000;
+pub(crate) const SEEDS: u64 = 1000;
 
-/// Calls `run` with each seed, on all cores. A panic of it fails the test.
-pub(crate) fn for_each_seed(run: impl Fn(u64) + Sync) {
+/// Calls `run` with so many seeds, on all cores. A panic of it fails the test.
+pub(crate) fn for_each_seed(seeds: u64, run: impl Fn(u64) + Sync) {
     let number = |name: &str| env::var(name).ok().map(|value| value.parse().expect("a number"));
     if let Some(seed) = number("KUBE_SIMULATION_SEED") {
         return run(seed);
     }
-    let (seeds, next) = (number("KUBE_SIMULATION_SEEDS").unwrap_or(SEEDS), AtomicU64::new(0));
+    let (seeds, next) = (number("KUBE_SIMULATION_SEEDS").unwrap_or(seeds), AtomicU64::new(0));
     let work = || {
         loop {
             match next.fetch_add(1, Ordering::Relaxed) {

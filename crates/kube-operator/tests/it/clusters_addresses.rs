@@ -118,6 +118,68 @@ async fn a_cluster_that_starts_anew_at_an_address_that_may_not_say_which_it_is_i
     started.end().await;
 }
 
+/// Such as a kubeconfig of an administrator that is replaced by one with fewer permissions, and with the next CA.
+#[tokio::test(start_paused = true)]
+async fn the_same_address_with_another_ca_needs_not_say_which_cluster_it_is() {
+    let servers = TestFleet::new(["east"]);
+    add(&client_of(&servers, "east"), "a").await;
+    let started = Started::new(&servers);
+    started.announce("one", "east").await;
+    sleep(seconds(10)).await;
+    servers.insert("alias", servers.server("east").unwrap());
+    let refusal =
+        servers.server("east").unwrap().fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
+    let mut changed = config("east", "two");
+    changed.root_cert = Some(vec![b"another".to_vec()]);
+    started.sender.send(ClusterSpec::new(name("one"), changed.clone()).into()).await.unwrap();
+    sleep(seconds(30)).await;
+    assert!(started.requests.count("east two") + started.requests.count("east two *") > 1, "it is used");
+    let status = started.fleet.status(&name("one")).unwrap();
+    assert_eq!((status.state, status.outdated), (ClusterState::Synced, None), "{:?}", status.reason);
+    started.log.take();
+
+    // Its controllers start anew, with another client.
+    changed.default_namespace = "other".to_owned();
+    started.sender.send(ClusterSpec::new(name("one"), changed).into()).await.unwrap();
+    sleep(seconds(30)).await;
+    let status = started.fleet.status(&name("one")).unwrap();
+    assert_eq!((status.state, status.outdated), (ClusterState::Synced, None), "{:?}", status.reason);
+
+    // It is the cluster of this name still.
+    refusal.remove();
+    started.announce("two", "alias").await;
+    sleep(seconds(30)).await;
+    assert_eq!(state(&started.fleet, "two"), Some(ClusterState::Failed));
+    started.end().await;
+}
+
+/// The reason stays until there is an answer: an alert that waits for 10 minutes would never fire.
+#[tokio::test(start_paused = true)]
+async fn a_new_announcement_does_not_hide_that_the_one_before_is_not_used() {
+    let servers = TestFleet::new(["east", "west"]);
+    servers.server("west").unwrap().fault(Match::get::<Namespace>(), Fault::Delay(seconds(60)));
+    let (lines, _guard) = capture_log();
+    let started = Started::new(&servers);
+    started.announce("one", "east").await;
+    sleep(seconds(10)).await;
+    started.announce("one", "west").await;
+    sleep(seconds(15)).await;
+    let outdated = || started.fleet.status(&name("one")).unwrap().outdated;
+    let reason = outdated().unwrap();
+    for token in ["two", "three"] {
+        started.sender.send(ClusterSpec::new(name("one"), config("west", token)).into()).await.unwrap();
+        for _ in 0..30 {
+            sleep(seconds(1) / 2).await;
+            assert_eq!(outdated().as_ref(), Some(&reason));
+        }
+    }
+    assert_eq!(lines.text().matches("its new address is not used until").count(), 1);
+    started.announce("one", "east").await;
+    sleep(seconds(10)).await;
+    assert_eq!(outdated(), None, "it has what was announced");
+    started.end().await;
+}
+
 /// A removal cleans up where the client of the name leads: not on the cluster of another name, which is alive, and not on the hub.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_is_refused_has_the_clean_up_of_its_own_cluster_and_of_no_other() {

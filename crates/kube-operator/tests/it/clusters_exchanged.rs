@@ -113,6 +113,7 @@ async fn a_name_that_has_its_own_address_again_keeps_its_cluster() {
 /// A manager whose clusters are cleaned up on, with what happened.
 async fn renamed(
     options: ClusterOptions,
+    first: &[(&str, &str)],
     events: impl AsyncFnOnce(mpsc::Sender<ClusterEvent>),
 ) -> (Vec<String>, Vec<String>) {
     let (sender, clusters) = Clusters::channel();
@@ -124,7 +125,9 @@ async fn renamed(
         .controller_on_each("maps", maps, slowly, Arc::clone(&seen))
         .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
     let (stop, running) = run(manager);
-    sender.send(ClusterSpec::new(name("old"), config("east", "one")).into()).await.unwrap();
+    for (text, host) in first {
+        sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
+    }
     sleep(seconds(20)).await;
     seen.log.take();
     events(sender).await;
@@ -146,7 +149,7 @@ async fn a_cluster_that_another_name_waits_for_is_not_cleaned_up_on() {
     // The new one has answered before the old one is removed; it has not; it comes while the old one stops.
     for (wait, reversed) in [(20_000, false), (0, false), (0, true), (500, true)] {
         let map: Api<ConfigMap> = Api::default_namespaced(east.clone());
-        let result = renamed(options(), async |sender| {
+        let result = renamed(options(), &[("old", "east")], async |sender| {
             let events = if reversed { [old(), new()] } else { [new(), old()] };
             for event in events {
                 if reversed {
@@ -162,7 +165,7 @@ async fn a_cluster_that_another_name_waits_for_is_not_cleaned_up_on() {
         map.get("a").await.unwrap();
     }
     // It is told another certificate of the server, and it has run on another cluster until now.
-    let (cleaned, _) = renamed(options(), async |sender| {
+    let (cleaned, _) = renamed(options(), &[("old", "east")], async |sender| {
         let mut config = config("east", "two");
         config.root_cert = Some(vec![b"another".to_vec()]);
         sender.send(ClusterSpec::new(name("new"), config).into()).await.unwrap();
@@ -170,7 +173,7 @@ async fn a_cluster_that_another_name_waits_for_is_not_cleaned_up_on() {
     })
     .await;
     assert_eq!(cleaned, Vec::<String>::new());
-    let (cleaned, _) = renamed(options(), async |sender| {
+    let (cleaned, _) = renamed(options(), &[("old", "east")], async |sender| {
         sender.send(ClusterSpec::new(name("new"), config("west", "one")).into()).await.unwrap();
         sleep(seconds(20)).await;
         sender.send(new()).await.unwrap();
@@ -179,13 +182,45 @@ async fn a_cluster_that_another_name_waits_for_is_not_cleaned_up_on() {
     .await;
     assert_eq!(cleaned, Vec::<String>::new());
     // Another cluster is none that has it.
-    let (cleaned, _) = renamed(options(), async |sender| {
+    let (cleaned, _) = renamed(options(), &[("old", "east")], async |sender| {
         sender.send(ClusterSpec::new(name("new"), config("west", "one")).into()).await.unwrap();
         sleep(seconds(10)).await;
         remove(&sender, "old").await;
     })
     .await;
     assert_eq!(cleaned, ["cleaned up old"]);
+}
+
+/// Two Secrets were deleted and created again, each with the kubeconfig of the other.
+#[tokio::test(start_paused = true)]
+async fn names_that_come_back_with_the_clusters_of_one_another_are_not_cleaned_up_on() {
+    for is_busy in [false, true] {
+        let servers = TestFleet::new(["east", "west"]);
+        let clients = ["east", "west"].map(|host| client_of(&servers, host));
+        let maps = clients.clone().map(Api::<ConfigMap>::default_namespaced);
+        for client in &clients {
+            add(client, "a").await;
+        }
+        let first = [("one", "east"), ("two", "west")];
+        let result = renamed(options(&servers, &Requests::default()), &first, async |sender| {
+            for map in maps.iter().filter(|_| is_busy) {
+                touch(map).await;
+            }
+            let upsert = |text: &str, host| ClusterSpec::new(name(text), config(host, "two")).into();
+            let removed = ["one", "two"].map(|text| ClusterEvent::Removed(name(text)));
+            for event in removed.into_iter().chain([upsert("one", "west"), upsert("two", "east")]) {
+                sender.send(event).await.unwrap();
+            }
+        });
+        let (cleaned, mut reconciled) = result.await;
+        reconciled.sort();
+        reconciled.dedup();
+        assert_eq!(cleaned, Vec::<String>::new(), "{is_busy}");
+        assert_eq!(reconciled, ["one a", "two a"], "{is_busy}");
+        for map in maps {
+            map.get("a").await.unwrap();
+        }
+    }
 }
 
 /// Has it reconciled, which takes 3 s.

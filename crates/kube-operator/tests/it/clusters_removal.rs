@@ -1,18 +1,18 @@
 //! What a program does on a cluster that is removed.
 
 use crate::{
-    clusters::{Requests, client_of, cluster, hub, maps, name, options, reconcile, state},
+    clusters::{Requests, client_of, cluster, config, hub, maps, name, options, reconcile, state},
     manager::{Log, add, run, seconds},
     manager_logs::capture_log,
 };
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Client, api::DeleteParams};
 use kube_operator::{
-    clusters::{Cluster, ClusterEvent, ClusterState, Clusters, OnCluster},
+    clusters::{Cluster, ClusterEvent, ClusterSpec, ClusterState, Clusters, OnCluster},
     manager::Manager,
 };
 use kube_runtime::controller::Action;
-use kube_testserver::TestFleet;
+use kube_testserver::{Fault, Match, TestFleet};
 use std::{convert::Infallible, io, sync::Arc};
 use tokio::{sync::mpsc, time::sleep};
 
@@ -218,4 +218,55 @@ async fn a_standby_does_not_clean_up_on_a_cluster_that_is_announced_again() {
     tokio::time::timeout(seconds(2), running_third).await.unwrap().unwrap().unwrap();
     stop_second.cancel();
     running_second.await.unwrap().unwrap();
+}
+
+/// The client of the name leads to its old cluster until the exchange is complete, and that has another name already.
+#[tokio::test(start_paused = true)]
+async fn a_removal_during_an_exchange_cleans_up_on_the_new_cluster_only() {
+    let servers = TestFleet::new(["east", "west"]);
+    let clients = ["east", "west"].map(|host| client_of(&servers, host));
+    for client in &clients {
+        add(client, "a").await;
+    }
+    let (sender, clusters) = Clusters::channel();
+    let (log, cleaned) = (Log::default(), Log::default());
+    let logged = cleaned.clone();
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(clusters)
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
+        .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    let announce = async |text: &str, host: &str| {
+        sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
+    };
+    announce("old", "east").await;
+    sleep(seconds(10)).await;
+    announce("new", "east").await;
+    sleep(seconds(10)).await;
+    // It takes 4 s to ask which cluster is there, and as long to exchange.
+    servers.server("west").unwrap().fault(Match::get::<Namespace>(), Fault::Delay(seconds(4)));
+    announce("old", "west").await;
+    sleep(seconds(6)).await;
+    assert_eq!(state(&fleet, "new"), Some(ClusterState::Synced), "the cluster is free");
+    remove(&sender, "old").await;
+    sleep(seconds(30)).await;
+    let [east, west] = clients.map(Api::<ConfigMap>::default_namespaced);
+    let are_there = (east.get_opt("a").await.unwrap().is_some(), west.get_opt("a").await.unwrap().is_some());
+    assert_eq!((are_there, cleaned.take()), ((true, false), vec!["cleaned up old".to_owned()]));
+    assert_eq!(state(&fleet, "old"), None);
+
+    // The end of the program does not wait for an exchange.
+    announce("third", "west").await;
+    sleep(seconds(10)).await;
+    servers.insert("alias", servers.server("west").unwrap());
+    announce("third", "alias").await;
+    sleep(seconds(6)).await;
+    remove(&sender, "third").await;
+    sleep(seconds(1)).await;
+    let began = tokio::time::Instant::now();
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    assert!(began.elapsed() < seconds(1) / 2, "{:?}", began.elapsed());
 }

@@ -4,20 +4,21 @@ use crate::{
     clusters::{Requests, client_of, cluster, hub, maps, options, reconcile, state},
     manager::{Log, add, run, seconds},
 };
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::Api;
 use kube_core::{ResourceExt, Selector};
 use kube_operator::{
-    clusters::{Cluster, ClusterState, Clusters, OnCluster},
-    manager::Manager,
+    clusters::{Cluster, ClusterState, ClusterTriggers, Clusters, OnCluster},
+    manager::{Manager, ManagerError},
 };
-use kube_runtime::controller::Action;
+use kube_runtime::{controller::Action, reflector::ObjectRef, watcher};
 use kube_testserver::TestFleet;
 use std::{
     convert::Infallible,
     future::{pending, ready},
     sync::Arc,
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 fn sorted(mut entries: Vec<String>) -> Vec<String> {
     entries.sort();
@@ -146,12 +147,24 @@ async fn clusters_selected_for_an_unknown_controller_are_an_error_at_the_start()
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_controllers_of_members_with_one_name_are_an_error_at_the_start() {
-    let log = Arc::new(Log::default());
-    let manager = Manager::new(hub())
-        .clusters(Clusters::fixed([]))
-        .controller_on_each("maps", maps, reconcile, Arc::clone(&log))
-        .controller_on_each("maps", maps, reconcile, log);
-    let error = manager.run_until(pending()).await.unwrap_err().to_string();
-    assert!(error.contains("maps"), "{error}");
+async fn two_of_one_name_on_members_are_an_error_at_the_start() {
+    let controller =
+        |manager: Manager| manager.controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+    let triggers = |manager: Manager| {
+        let related =
+            |cluster: &Cluster| (Api::<ConfigMap>::all(cluster.client()), watcher::Config::default());
+        let mapper = |_: &Cluster, _: &ConfigMap| None::<ObjectRef<Secret>>;
+        manager.trigger_hub("maps", related, &ClusterTriggers::<Secret>::new(), mapper)
+    };
+    let manager = || Manager::new(hub()).clusters(Clusters::fixed([]));
+    let twice = [
+        controller(controller(manager())),
+        controller(triggers(manager())),
+        triggers(controller(manager())),
+        triggers(triggers(manager())),
+    ];
+    for manager in twice {
+        let error = timeout(seconds(10), manager.run_until(pending())).await.unwrap().unwrap_err();
+        assert!(matches!(&error, ManagerError::DuplicateName(name) if &**name == "maps"), "{error}");
+    }
 }

@@ -60,6 +60,9 @@ mod outage;
 #[cfg(feature = "manager")]
 mod rbac;
 #[cfg(feature = "manager")]
+#[path = "../../src/simulation/seeds.rs"]
+mod seeds;
+#[cfg(feature = "manager")]
 mod served;
 mod sharding;
 mod status;

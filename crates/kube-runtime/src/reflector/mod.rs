@@ -30,6 +30,8 @@ mod watch_writer;
 #[cfg(feature = "compact-cache")]
 pub use compact::*;
 #[doc(hidden)]
+pub use compact::{Contributor, Dictionaries};
+#[doc(hidden)]
 pub use configured::configured_store;
 pub use index::Index;
 pub use namespaces::reflect_namespaces;

@@ -82,7 +82,7 @@ impl Contexts {
             let options = KubeConfigOptions { context: Some(context.name.clone()), ..Default::default() };
             match Config::from_custom_kubeconfig(self.kubeconfig.clone(), &options).await {
                 Ok(config) => events.push(Ok(ClusterSpec::new(name, config).into())),
-                Err(source) if !may_change(&source) => {
+                Err(source) if !self.may_change(&context.name, &source) => {
                     let (context, place) = (context.name, self.place.clone());
                     events.push(Err(ClusterError::Context { context, place, source }));
                 }
@@ -105,23 +105,33 @@ impl Contexts {
         self.left.iter().filter_map(|context| ClusterName::new(&context.name).ok()).collect()
     }
 
+    /// Whether a kubeconfig that stays as it is may be usable later: where what it names is in files.
+    fn may_change(&self, context: &str, error: &KubeconfigError) -> bool {
+        match error {
+            KubeconfigError::LoadCertificateAuthority(error)
+            | KubeconfigError::LoadClientCertificate(error)
+            | KubeconfigError::LoadClientKey(error) => matches!(error, LoadDataError::ReadFile(..)),
+            KubeconfigError::ParseCertificates(_) => self.has_certificates_in_a_file(context),
+            KubeconfigError::ReadConfig(..) => true,
+            _ => false,
+        }
+    }
+
+    fn has_certificates_in_a_file(&self, context: &str) -> bool {
+        let Kubeconfig { contexts, clusters, .. } = &self.kubeconfig;
+        let named = contexts.iter().find(|named| named.name == context);
+        let cluster = named.and_then(|named| named.context.as_ref()).map(|context| &context.cluster);
+        let cluster = clusters.iter().find(|named| Some(&named.name) == cluster);
+        let cluster = cluster.and_then(|named| named.cluster.as_ref());
+        cluster.is_some_and(|cluster| cluster.certificate_authority_data.as_deref().is_none_or(str::is_empty))
+    }
+
     fn name_of(&self, context: &Context) -> Result<ClusterName, ClusterError> {
         let Context { name, .. } = context;
         ClusterName::new(name).map_err(|source| {
             let place = format!("context {name:?} of {}", self.place);
             ClusterError::Name { place, source }
         })
-    }
-}
-
-/// Whether a kubeconfig that stays as it is may be usable later: where what it names is in files.
-fn may_change(error: &KubeconfigError) -> bool {
-    match error {
-        KubeconfigError::LoadCertificateAuthority(error)
-        | KubeconfigError::LoadClientCertificate(error)
-        | KubeconfigError::LoadClientKey(error) => matches!(error, LoadDataError::ReadFile(..)),
-        KubeconfigError::ParseCertificates(_) | KubeconfigError::ReadConfig(..) => true,
-        _ => false,
     }
 }
 
@@ -164,6 +174,25 @@ mod tests {
         let began = Instant::now();
         let all: Vec<_> = Clusters::contexts("here", kubeconfig).events.map(text).collect().await;
         assert_eq!((all.len(), all[4].as_str(), began.elapsed()), (5, "InitDone", Duration::ZERO), "{all:?}");
+    }
+
+    /// The data count where a cluster has both.
+    #[tokio::test(start_paused = true)]
+    async fn certificates_in_the_kubeconfig_itself_that_cannot_be_used_are_not_waited_for() {
+        for file in ["", "certificate-authority: /nowhere/ca.crt,"] {
+            let kubeconfig = format!(
+                "clusters: [{{name: c, cluster: {{server: 'https://c', {file} certificate-authority-data: Z2FyYmFnZQ==}}}}]\n\
+                 users: [{{name: u, user: {{token: t}}}}]\ncontexts: [{{name: east, context: {{cluster: c, user: u}}}}]\n"
+            );
+            let kubeconfig = Kubeconfig::from_yaml(&kubeconfig).unwrap();
+            let began = Instant::now();
+            let all: Vec<_> = Clusters::contexts("here", kubeconfig).events.map(text).collect().await;
+            assert_eq!(
+                (all.len(), all[1].as_str(), began.elapsed()),
+                (2, "InitDone", Duration::ZERO),
+                "{all:?}"
+            );
+        }
     }
 
     /// The volume of a certificate may be filled after the program has started.

@@ -104,3 +104,43 @@ impl<K: Lookup + 'static> CompactCache<K> {
         match self.never {}
     }
 }
+
+/// What compact caches of several clusters share: nothing, because there are none.
+#[derive(Clone, Debug, Default)]
+pub struct Dictionaries;
+
+impl Dictionaries {
+    /// A cluster.
+    #[must_use]
+    pub fn contributor(&self) -> Contributor {
+        Contributor
+    }
+
+    /// There is none.
+    #[must_use]
+    pub fn may_have_text(&self, _text: &str) -> bool {
+        false
+    }
+
+    /// Never ends.
+    pub async fn keep_renewed(&self) {
+        std::future::pending().await
+    }
+}
+
+/// A cluster that has no compact caches.
+#[derive(Clone, Debug)]
+pub struct Contributor;
+
+impl Contributor {
+    /// Calls it.
+    pub fn scope<T>(&self, make: impl FnOnce() -> T) -> T {
+        make()
+    }
+
+    /// Does nothing.
+    pub fn renew(&self) {}
+
+    /// Does nothing.
+    pub fn leave(&self) {}
+}

@@ -9,5 +9,8 @@ mod enabled;
 
 #[cfg(not(feature = "compact-cache"))]
 pub(crate) use disabled::*;
+#[cfg(not(feature = "compact-cache"))]
+#[doc(hidden)]
+pub use disabled::{Contributor, Dictionaries};
 #[cfg(feature = "compact-cache")]
 pub use enabled::*;

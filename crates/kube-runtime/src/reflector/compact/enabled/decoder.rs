@@ -17,6 +17,8 @@ use std::sync::{
 const RECENT_BYTES: u64 = 16 << 20;
 const MIN_RECENT_BYTES: u64 = 256 << 10;
 const RECENT_SHARE: u64 = 8;
+/// At least this of each of many clusters.
+const MIN_RECENT_OF_MEMBER: u64 = 16 << 10;
 /// How many they are about.
 const RECENT_OBJECTS: usize = 1024;
 /// The memory of a typed object, as a multiple of its JSON.
@@ -73,9 +75,11 @@ impl<K> Decoder<K> {
         Self { types, prune: OnceLock::new(), decode: decode_object::<K>, recent, recent_bytes }
     }
 
-    /// The kept objects have about so many bytes of JSON in all.
-    pub(super) fn limit_recent(&self, json_bytes: u64) {
-        let limit = (json_bytes / RECENT_SHARE).clamp(MIN_RECENT_BYTES, RECENT_BYTES).next_power_of_two();
+    /// The kept objects have about so many bytes of JSON in all. `caches`: how many are those of clusters that have one limit together.
+    pub(super) fn limit_recent(&self, json_bytes: u64, caches: usize) {
+        let most = (RECENT_BYTES / caches.max(1) as u64).max(MIN_RECENT_OF_MEMBER);
+        let wanted = (json_bytes / RECENT_SHARE).max(MIN_RECENT_BYTES).next_power_of_two();
+        let limit = wanted.min(1 << most.ilog2());
         if self.recent_bytes.swap(limit, Ordering::Relaxed) != limit {
             self.recent.set_capacity(limit);
         }
@@ -139,20 +143,27 @@ mod tests {
     #[test]
     fn the_objects_that_stay_decoded_are_limited_by_their_bytes() {
         let decoder = Decoder::<ConfigMap>::new(&());
-        decoder.limit_recent(1 << 40);
+        decoder.limit_recent(1 << 40, 1);
         let mut compressor = Compressor::default();
         let data = "x".repeat(100_000);
         for number in 0..200 {
             let json = format!(r#"{{"metadata":{{"name":"map-{number}"}},"data":{{"text":"{data}"}}}}"#);
             let raw: RawObject<_> = serde_json::from_str(&json).unwrap();
-            let object = CompactObject::new(&raw, &json, &mut compressor);
+            let object = CompactObject::new(&raw, &json, &mut compressor, None);
             decoder.decode(&object).unwrap();
         }
         let (kept, weight) = (decoder.recent.len() as u64, decoder.recent.weight());
         assert!((40..=84).contains(&kept), "{kept} of 200 objects, each 200 KB decoded");
         assert!(weight <= RECENT_BYTES && weight > kept * 200_000, "{weight} bytes");
         // The cache has become small.
-        decoder.limit_recent(2 << 20);
+        decoder.limit_recent(2 << 20, 1);
         assert!(decoder.recent.weight() <= MIN_RECENT_BYTES, "{} bytes", decoder.recent.weight());
+        // Many clusters have caches of this kind.
+        for (caches, most) in [(1, RECENT_BYTES), (100, RECENT_BYTES / 100), (100_000, MIN_RECENT_OF_MEMBER)]
+        {
+            decoder.limit_recent(1 << 40, caches);
+            let limit = decoder.recent_bytes.load(Ordering::Relaxed);
+            assert!(limit <= most && limit > most / 2, "{caches}: {limit}");
+        }
     }
 }

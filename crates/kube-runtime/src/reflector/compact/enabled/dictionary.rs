@@ -1,6 +1,12 @@
 //! Compresses objects with a zstd dictionary that consists of other objects of the same collection.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{
+    cell::RefCell,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use zstd_safe::{CCtx, CDict, DCtx, DDict, compress_bound};
 
 /// Higher levels take longer and save little, because most of an object is in the dictionary.
@@ -22,18 +28,55 @@ const SAMPLE_SHARE: usize = 4;
 /// objects keep dictionaries that are not used for others any more.
 pub(super) struct Dictionary {
     decompression: DDict<'static>,
+    epoch: u64,
+}
+
+/// What the decompression of an object needs besides its bytes.
+pub(super) enum Needed {
+    Dictionary(Dictionary),
+    /// It was compressed anew: other bytes, and what these need.
+    Anew {
+        bytes: Box<[u8]>,
+        dictionary: Option<Arc<Needed>>,
+    },
+}
+
+impl Needed {
+    fn dictionary(&self) -> Option<&Dictionary> {
+        match self {
+            Self::Dictionary(dictionary) => Some(dictionary),
+            Self::Anew { dictionary, .. } => dictionary.as_ref().and_then(|needed| needed.dictionary()),
+        }
+    }
+}
+
+/// Where text comes from: a cluster, while it belongs to those that share a dictionary.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    has_left: AtomicBool,
+}
+
+impl Source {
+    pub(super) fn has_left(&self) -> bool {
+        self.has_left.load(Ordering::Acquire)
+    }
+
+    pub(super) fn leave(&self) {
+        self.has_left.store(true, Ordering::Release);
+    }
 }
 
 /// The dictionary of the next objects.
 struct Present {
     compression: CDict<'static>,
-    dictionary: Arc<Dictionary>,
+    dictionary: Arc<Needed>,
 }
 
 impl Present {
-    fn new(content: &[u8]) -> Self {
+    fn new(content: &[u8], epoch: u64) -> Self {
         // Content that does not begin with zstd's magic number, as no JSON does, is taken as it is.
-        let dictionary = Arc::new(Dictionary { decompression: DDict::create(content) });
+        let dictionary = Dictionary { decompression: DDict::create(content), epoch };
+        let dictionary = Arc::new(Needed::Dictionary(dictionary));
         Self { compression: CDict::create(content, LEVEL), dictionary }
     }
 }
@@ -41,7 +84,8 @@ impl Present {
 /// Compresses the objects of a collection, and learns its dictionary from them.
 ///
 /// The first objects, and then those that the present dictionary compresses badly, are the samples for the next one. So it grows with the
-/// variety of the collection and is renewed after the objects have changed. Kept objects hold the dictionary that they need.
+/// variety of the collection and is renewed after the objects have changed. Kept objects hold the dictionary that they need. Where text
+/// comes from several clusters, that of one which leaves is [forgotten](Self::forget).
 pub(super) struct Compressor {
     context: CCtx<'static>,
     present: Option<Present>,
@@ -58,6 +102,12 @@ pub(super) struct Compressor {
     sampled: usize,
     /// The compressed bytes of one object.
     output: Vec<u8>,
+    /// Of which clusters there is text in `content` or `samples`.
+    contributors: Vec<Arc<Source>>,
+    /// How often text was forgotten.
+    epoch: u64,
+    /// The dictionaries that were made. There are few: see [`MIN_INTERVAL`].
+    made: Vec<Weak<Needed>>,
 }
 
 impl Default for Compressor {
@@ -72,13 +122,20 @@ impl Default for Compressor {
             recent: 0,
             sampled: 0,
             output: Vec::new(),
+            contributors: Vec::new(),
+            epoch: 0,
+            made: Vec::new(),
         }
     }
 }
 
 impl Compressor {
-    /// The compressed text, and the dictionary that its decompression needs.
-    pub(super) fn compress(&mut self, text: &str) -> (&[u8], Option<Arc<Dictionary>>) {
+    /// The compressed text, and the dictionary that its decompression needs. `source`: where it comes from, if there are several.
+    pub(super) fn compress(
+        &mut self,
+        text: &str,
+        source: Option<&Arc<Source>>,
+    ) -> (&[u8], Option<Arc<Needed>>) {
         let dictionary = self.present.as_ref().map(|present| Arc::clone(&present.dictionary));
         self.output.clear();
         self.output.reserve(compress_bound(text.len()));
@@ -94,7 +151,7 @@ impl Compressor {
         self.recent += text.len();
         let compresses_badly = self.output.len() > text.len() / SAMPLE_RATIO;
         if (compresses_badly || self.content.len() < FIRST_SAMPLES) && text.len() <= MAX_DICTIONARY {
-            self.learn(text);
+            self.learn(text, source);
         }
         (&self.output, dictionary)
     }
@@ -104,13 +161,54 @@ impl Compressor {
         self.total / self.texts.max(1)
     }
 
-    fn learn(&mut self, sample: &str) {
+    /// Forgets all text if some of it comes from this source, and begins another dictionary. Objects that were compressed before are
+    /// [outdated](Self::is_outdated).
+    pub(super) fn forget(&mut self, source: &Arc<Source>) {
+        if self.contributors.iter().any(|contributor| Arc::ptr_eq(contributor, source)) {
+            let (epoch, made) = (self.epoch + 1, std::mem::take(&mut self.made));
+            *self = Self { epoch, made, ..Self::default() };
+        }
+    }
+
+    /// Whether what an object needs may have text that was forgotten.
+    pub(super) fn is_outdated(&self, needed: &Needed) -> bool {
+        needed.dictionary().is_some_and(|dictionary| dictionary.epoch < self.epoch)
+    }
+
+    /// Whether there are objects that are outdated.
+    pub(super) fn has_outdated(&self) -> bool {
+        self.made.iter().filter_map(Weak::upgrade).any(|needed| self.is_outdated(&needed))
+    }
+
+    #[cfg(test)]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Whether the dictionary of the next objects has this text, or is to get it.
+    pub(super) fn has_text(&self, text: &str) -> bool {
+        let has = |samples: &[u8]| samples.windows(text.len()).any(|part| part == text.as_bytes());
+        has(&self.content) || has(&self.samples)
+    }
+
+    fn learn(&mut self, sample: &str, source: Option<&Arc<Source>>) {
+        if let Some(source) = source {
+            if source.has_left() {
+                return;
+            }
+            if !self.contributors.iter().any(|contributor| Arc::ptr_eq(contributor, source)) {
+                self.contributors.push(Arc::clone(source));
+            }
+        }
         self.sampled += sample.len();
         append(&mut self.samples, sample.as_bytes());
         let interval = (self.total - self.recent).clamp(MIN_INTERVAL, MAX_INTERVAL);
         if self.recent >= interval && self.sampled * SAMPLE_SHARE >= self.recent {
             append(&mut self.content, &self.samples);
-            self.present = Some(Present::new(&self.content));
+            let present = Present::new(&self.content, self.epoch);
+            self.made.retain(|made| made.strong_count() > 0);
+            self.made.push(Arc::downgrade(&present.dictionary));
+            self.present = Some(present);
             self.samples = Vec::new();
             (self.recent, self.sampled) = (0, 0);
         }
@@ -130,12 +228,9 @@ thread_local! {
 }
 
 /// Decompresses to `length` bytes. `None` if `compressed` is not what [`Compressor::compress`] has returned with this dictionary.
-pub(super) fn decompress(
-    compressed: &[u8],
-    length: usize,
-    dictionary: Option<&Dictionary>,
-) -> Option<Vec<u8>> {
+pub(super) fn decompress(compressed: &[u8], length: usize, needed: Option<&Needed>) -> Option<Vec<u8>> {
     let mut output = Vec::with_capacity(length);
+    let dictionary = needed.and_then(Needed::dictionary);
     let decompressed = DECOMPRESSION.with_borrow_mut(|context| match dictionary {
         Some(dictionary) => {
             context.decompress_using_ddict(&mut output, compressed, &dictionary.decompression)
@@ -149,7 +244,7 @@ pub(super) fn decompress(
 mod tests {
     use super::*;
 
-    fn present(compressor: &Compressor) -> Option<Arc<Dictionary>> {
+    fn present(compressor: &Compressor) -> Option<Arc<Needed>> {
         compressor.present.as_ref().map(|present| Arc::clone(&present.dictionary))
     }
 
@@ -166,7 +261,7 @@ mod tests {
         let (mut before, mut after) = (0, 0);
         for number in numbers {
             let text = object(number, kinds);
-            let (compressed, dictionary) = compressor.compress(&text);
+            let (compressed, dictionary) = compressor.compress(&text, None);
             let restored = decompress(compressed, text.len(), dictionary.as_deref());
             assert_eq!(restored.as_deref(), Some(text.as_bytes()));
             if number >= last_quarter {
@@ -204,7 +299,7 @@ mod tests {
     #[test]
     fn few_dictionaries_are_made_of_objects_that_have_little_in_common() {
         let mut compressor = Compressor::default();
-        let mut dictionaries: Vec<Arc<Dictionary>> = Vec::new();
+        let mut dictionaries: Vec<Arc<Needed>> = Vec::new();
         for number in 0..1000 {
             ratio(&mut compressor, number..number + 1, 1_000_003);
             if let Some(dictionary) = &present(&compressor)
@@ -224,15 +319,43 @@ mod tests {
         let mut compressor = Compressor::default();
         ratio(&mut compressor, 0..1000, 1_000_003);
         assert!(compressor.content.len() > MAX_DICTIONARY * 9 / 10);
-        let kept = present(&compressor).unwrap().decompression.sizeof();
+        let kept = present(&compressor).unwrap();
+        let kept = kept.dictionary().unwrap().decompression.sizeof();
         assert!(kept < MAX_DICTIONARY * 3 / 2, "{kept} bytes");
+    }
+
+    #[test]
+    fn what_was_compressed_before_its_text_is_forgotten_is_outdated() {
+        let mut compressor = Compressor::default();
+        let [one, two] = [Arc::<Source>::default(), Arc::default()];
+        let compress =
+            |compressor: &mut Compressor, numbers: std::ops::Range<usize>, source: &Arc<Source>| {
+                let compress = |number| compressor.compress(&object(number, 3), Some(source)).1;
+                numbers.filter_map(compress).last()
+            };
+        let before = compress(&mut compressor, 0..40, &one).unwrap();
+        compressor.forget(&two);
+        assert!(!compressor.is_outdated(&before) && !compressor.has_outdated(), "there is no text of it");
+        let content = compressor.content.clone();
+        two.leave();
+        compress(&mut compressor, 100..200, &two);
+        assert_eq!(compressor.content, content, "what has left adds nothing");
+        compressor.forget(&two);
+        assert!(!compressor.is_outdated(&before));
+        compressor.forget(&one);
+        assert!(compressor.is_outdated(&before) && compressor.has_outdated());
+        assert!(compressor.content.is_empty() && compressor.samples.is_empty());
+        let after = compress(&mut compressor, 0..40, &Arc::default()).unwrap();
+        assert!(!compressor.is_outdated(&after) && compressor.has_outdated());
+        drop(before);
+        assert!(!compressor.has_outdated());
     }
 
     #[test]
     fn bytes_that_compress_did_not_return_are_an_error() {
         let mut compressor = Compressor::default();
         let text = object(1, 1);
-        let (compressed, _) = compressor.compress(&text);
+        let (compressed, _) = compressor.compress(&text, None);
         assert_eq!(decompress(compressed, text.len() - 1, None), None);
         assert_eq!(decompress(&compressed[..9], text.len(), None), None);
         assert_eq!(decompress(b"{}", 2, None), None);

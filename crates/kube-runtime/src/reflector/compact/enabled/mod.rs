@@ -3,14 +3,17 @@
 //! - `object`: an object as it is kept: the metadata that select it, and its compressed JSON.
 //! - `dictionary`: compression, with a dictionary of objects of the same collection.
 //! - `decoder`: from a kept object to a decoded one; the recently used objects.
-//! - `cache`: reading. `writer`: from received objects to kept ones.
+//! - `shared`: the compression of the caches of several clusters. `cache`: reading. `writer`: from received objects to kept ones.
 
 mod cache;
 mod decoder;
 mod dictionary;
 mod object;
+mod shared;
 mod writer;
 
+#[doc(hidden)]
+pub use shared::{Contributor, Dictionaries};
 pub use writer::{CompactWriter, compact_store};
 
 pub(crate) use cache::CompactCache;

@@ -1,8 +1,9 @@
 //! An object as a compact cache keeps it.
 
-use super::dictionary::{Compressor, Dictionary, decompress};
+use super::dictionary::{Compressor, Needed, Source, decompress};
 use crate::{reflector::Lookup, watcher::RawObject};
 use kube_core::{Resource, ResourceExt};
+use parking_lot::Mutex;
 use std::{
     borrow::Cow,
     collections::BTreeMap,
@@ -14,12 +15,11 @@ use std::{
 };
 
 /// The metadata that select an object, as text, and its compressed JSON.
-#[derive(Clone)]
 pub(crate) struct CompactObject {
     /// Clones have the same.
     id: u64,
     /// What the decompression needs.
-    dictionary: Option<Arc<Dictionary>>,
+    needed: Mutex<Option<Arc<Needed>>>,
     /// The lengths of the parts (`u32`, little-endian), the parts, and the compressed JSON.
     bytes: Box<[u8]>,
 }
@@ -49,7 +49,12 @@ pub(super) struct Selection {
 
 impl CompactObject {
     /// `object` has the metadata of the object whose JSON this is.
-    pub(super) fn new(object: &RawObject<Self>, json: &str, compressor: &mut Compressor) -> Self {
+    pub(super) fn new(
+        object: &RawObject<Self>,
+        json: &str,
+        compressor: &mut Compressor,
+        source: Option<&Arc<Source>>,
+    ) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(0);
 
         let meta = object.meta();
@@ -61,7 +66,7 @@ impl CompactObject {
         };
         let parts = [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version, &selection]
             .map(Option::as_deref);
-        let (compressed, dictionary) = compressor.compress(json);
+        let (compressed, dictionary) = compressor.compress(json, source);
         let json_length = [length(json.len())];
         let lengths = parts.iter().map(|part| part.map_or(NONE, |text| length(text.len())));
         let mut bytes = Vec::with_capacity(
@@ -75,7 +80,7 @@ impl CompactObject {
             .for_each(|length| bytes.extend_from_slice(&length.to_le_bytes()));
         parts.iter().flatten().for_each(|text| bytes.extend_from_slice(text.as_bytes()));
         bytes.extend_from_slice(compressed);
-        Self { id: IDS.fetch_add(1, Ordering::Relaxed), dictionary, bytes: bytes.into() }
+        Self { id: IDS.fetch_add(1, Ordering::Relaxed), needed: Mutex::new(dictionary), bytes: bytes.into() }
     }
 
     /// Different for different states of different objects.
@@ -90,9 +95,24 @@ impl CompactObject {
 
     /// The received JSON. `None` only if memory was damaged.
     pub(super) fn json(&self) -> Option<Vec<u8>> {
+        let needed = self.needed.lock().clone();
+        if let Some(Needed::Anew { bytes, dictionary }) = needed.as_deref() {
+            return decompress(bytes, self.json_len(), dictionary.as_deref());
+        }
         let parts: usize = (1..LENGTHS).filter_map(|part| self.length(part)).sum();
         let compressed = self.bytes.get(LENGTHS * size_of::<u32>() + parts..)?;
-        decompress(compressed, self.json_len(), self.dictionary.as_deref())
+        decompress(compressed, self.json_len(), needed.as_deref())
+    }
+
+    /// Compresses it anew if it needs a dictionary whose text was forgotten. The compressed bytes of before stay, without that.
+    pub(super) fn compress_anew(&self, compressor: &mut Compressor, source: &Arc<Source>) {
+        let is_outdated = self.needed.lock().as_deref().is_some_and(|needed| compressor.is_outdated(needed));
+        let json = if is_outdated { self.json() } else { None };
+        let Some(json) = json.and_then(|json| String::from_utf8(json).ok()) else { return };
+        let (bytes, dictionary) = compressor.compress(&json, Some(source));
+        let anew = Needed::Anew { bytes: bytes.into(), dictionary };
+        let before = self.needed.lock().replace(Arc::new(anew));
+        drop(before); // without the lock
     }
 
     pub(super) fn selection(&self) -> Selection {
@@ -117,6 +137,12 @@ impl CompactObject {
 /// A length of JSON, which is below 4 GiB: the client limits responses.
 fn length(length: usize) -> u32 {
     length.try_into().expect("invariant: an object has less than 4 GiB")
+}
+
+impl Clone for CompactObject {
+    fn clone(&self) -> Self {
+        Self { id: self.id, needed: Mutex::new(self.needed.lock().clone()), bytes: self.bytes.clone() }
+    }
 }
 
 impl fmt::Debug for CompactObject {
@@ -173,7 +199,7 @@ mod tests {
 
     fn compact(json: &str) -> CompactObject {
         let raw: RawObject<_> = serde_json::from_str(json).unwrap();
-        CompactObject::new(&raw, json, &mut Compressor::default())
+        CompactObject::new(&raw, json, &mut Compressor::default(), None)
     }
 
     #[test]

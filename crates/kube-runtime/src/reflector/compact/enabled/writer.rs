@@ -1,6 +1,6 @@
 //! [`CompactWriter`]: fills a store that keeps its objects compressed.
 
-use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
+use super::{cache::CompactCache, object::CompactObject, shared::CacheCompressor};
 use crate::{
     reflector::{
         Index, Lookup, ObjectRef,
@@ -18,7 +18,6 @@ use kube_client::{
     client::{KnownObjects, Prune},
 };
 use kube_core::Resource;
-use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 
@@ -108,8 +107,9 @@ where
     /// The writer of a new cache for a kind known only at run time.
     pub fn new(dyntype: K::DynamicType) -> Self {
         let writer = Writer::<CompactObject>::new_shared(0, ());
+        let compressor = CacheCompressor::of_cache::<K>(writer.shared(), &dyntype);
         let cache = CompactCache::new(writer.shared(), dyntype);
-        Self { writer, keeper: Keeper { cache, compressor: Arc::default() } }
+        Self { writer, keeper: Keeper { cache, compressor } }
     }
 
     /// Declares an index, so that [`Store::by_index`] needs no scan of all objects.
@@ -237,12 +237,12 @@ fn kept_object(kept: Arc<CompactObject>) -> RawObject<CompactObject> {
 /// Makes kept objects of received ones.
 pub(crate) struct Keeper<K: Lookup> {
     pub(crate) cache: CompactCache<K>,
-    compressor: Arc<Mutex<Compressor>>,
+    pub(super) compressor: CacheCompressor,
 }
 
 impl<K: Lookup> Clone for Keeper<K> {
     fn clone(&self) -> Self {
-        Self { cache: self.cache.clone(), compressor: Arc::clone(&self.compressor) }
+        Self { cache: self.cache.clone(), compressor: self.compressor.clone() }
     }
 }
 
@@ -273,11 +273,9 @@ impl<K: Lookup + 'static> Keeper<K> {
         match object.content() {
             RawContent::Kept(kept) => Arc::clone(kept),
             RawContent::Json(json) => {
-                let mut compressor = self.compressor.lock();
-                let kept = CompactObject::new(object, json.get(), &mut compressor);
-                let mean = compressor.mean();
-                drop(compressor);
-                self.cache.decoder.limit_recent((self.cache.shared.most_objects() * mean) as u64);
+                let (kept, mean) = self.compressor.keep(object, json.get());
+                let json_bytes = (self.cache.shared.most_objects() * mean) as u64;
+                self.cache.decoder.limit_recent(json_bytes, self.compressor.caches());
                 Arc::new(kept)
             }
         }

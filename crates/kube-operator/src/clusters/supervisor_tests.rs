@@ -1,0 +1,110 @@
+use super::*;
+use crate::clusters::{ClusterEvent, Look, Work};
+use futures::{FutureExt, StreamExt};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::{Api, Config, api::PostParams};
+use kube_runtime::{reflector::compact_store, watcher};
+use kube_testserver::{ApiServer, TestFleet};
+use std::sync::Arc;
+use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
+
+fn name(text: &str) -> ClusterName {
+    text.parse().unwrap()
+}
+
+fn announced(text: &str, host: &str) -> ClusterEvent {
+    ClusterSpec::new(name(text), Config::new(format!("https://{host}").parse().unwrap())).into()
+}
+
+/// Fills a compact cache with the ConfigMaps of a cluster.
+fn cache(cluster: &Cluster) -> Work {
+    let (store, writer) = cluster.contributor().scope(compact_store::<ConfigMap>);
+    let events = writer.watch(Api::all(cluster.client()), watcher::Config::default());
+    let look = move || Look { synced: store.is_ready(), fault: None };
+    let run = |stop: CancellationToken| {
+        async move {
+            stop.run_until_cancelled(events.for_each(|_| async {})).await;
+            Ok(())
+        }
+        .boxed()
+    };
+    Work { name: "cache".into(), look: Box::new(look), run: Box::new(run) }
+}
+
+/// What is only on the cluster of this host.
+fn marker(host: &str) -> String {
+    format!("only on {host}")
+}
+
+async fn servers() -> TestFleet {
+    let servers = TestFleet::new(["east", "west", "north"]);
+    for host in ["east", "west", "north"] {
+        let client = Client::new(servers.server(host).unwrap(), "default");
+        let maps: Api<ConfigMap> = Api::default_namespaced(client);
+        for number in 0..20 {
+            let mut map = ConfigMap::default();
+            map.metadata.name = Some(format!("map-{number}"));
+            map.data = Some([("text".to_owned(), format!("{} {number} ", marker(host)).repeat(20))].into());
+            maps.create(&PostParams::default(), &map).await.unwrap();
+        }
+    }
+    servers
+}
+
+struct Started {
+    sender: mpsc::Sender<ClusterEvent>,
+    dictionaries: Dictionaries,
+    stop: CancellationToken,
+}
+
+async fn start() -> (Started, JoinHandle<()>) {
+    let (sender, clusters) = Clusters::channel();
+    let (dictionaries, servers, stop) = (Dictionaries::default(), servers().await, CancellationToken::new());
+    let options =
+        ClusterOptions::new().connect(move |config| Client::with_transport(config, servers.clone()));
+    let run = FleetRun {
+        hub: Client::new(ApiServer::new(), "default"),
+        providers: vec![clusters],
+        make: vec![Arc::new(|cluster, _lane| cache(cluster))],
+        clean_up: None,
+        options,
+        fleet: Fleet::default(),
+        dictionaries: dictionaries.clone(),
+        stop_limit: Duration::from_secs(1),
+    };
+    let running = tokio::spawn(supervise(run, stop.clone()));
+    (Started { sender, dictionaries, stop }, running)
+}
+
+impl Started {
+    async fn send(&self, event: ClusterEvent) {
+        self.sender.send(event).await.unwrap();
+        sleep(Duration::from_secs(20)).await;
+    }
+
+    fn hosts_with_text(&self) -> Vec<&str> {
+        let hosts = ["east", "west", "north"].into_iter();
+        hosts.filter(|host| self.dictionaries.may_have_text(&marker(host))).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_text_of_a_cluster_is_kept_after_it_has_left() {
+    let (started, running) = start().await;
+    started.send(announced("one", "east")).await;
+    started.send(announced("two", "west")).await;
+    assert!(started.hosts_with_text().contains(&"east"));
+    started.send(ClusterEvent::Removed(name("one"))).await;
+    assert_eq!(started.hosts_with_text(), ["west"]);
+    // The name has another cluster from now on.
+    started.send(announced("two", "north")).await;
+    assert_eq!(started.hosts_with_text(), ["north"]);
+    // So has this one, and its caches start again with another client.
+    let mut config = Config::new("https://east".parse().unwrap());
+    config.default_namespace = "other".into();
+    started.send(ClusterSpec::new(name("two"), config).into()).await;
+    assert_eq!(started.hosts_with_text(), ["east"]);
+    started.stop.cancel();
+    running.await.unwrap();
+    assert_eq!(started.hosts_with_text(), [""; 0]);
+}

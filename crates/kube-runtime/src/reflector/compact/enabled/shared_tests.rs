@@ -1,0 +1,172 @@
+use super::*;
+use crate::{reflector::CompactWriter, watcher::CollectionEvent};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::client::Prune;
+use kube_core::{ApiResource, DynamicObject, PartialObjectMeta};
+use serde::de::DeserializeOwned;
+use std::hash::Hash;
+use tokio::time::sleep;
+
+const CLUSTERS: usize = 20;
+const OBJECTS: usize = 60;
+
+/// A cluster with a filled cache.
+struct Member {
+    contributor: Contributor,
+    objects: Arc<Shared<CompactObject>>,
+    compressor: CacheCompressor,
+}
+
+/// The text of a cluster that no other one has.
+fn marker(cluster: usize) -> String {
+    format!("only-on-cluster-{cluster}-{:x}", fastrand::Rng::with_seed(cluster as u64).u64(..))
+}
+
+impl Member {
+    fn new(dictionaries: &Dictionaries, cluster: usize) -> Self {
+        let contributor = dictionaries.contributor();
+        let writer = contributor.scope(|| CompactWriter::<ConfigMap>::new(()));
+        let (mut writer, keeper) = writer.into_parts(Prune::default());
+        for number in 0..OBJECTS {
+            let text = marker(cluster).repeat(20);
+            let json = format!(
+                r#"{{"metadata":{{"name":"map-{number}","uid":"{number}"}},"data":{{"k":"{text}"}}}}"#
+            );
+            let event = CollectionEvent::Apply(serde_json::from_str(&json).unwrap());
+            writer.apply_collection_event(keeper.keep(event));
+        }
+        Self { contributor, objects: keeper.cache.shared, compressor: keeper.compressor }
+    }
+
+    fn dictionary_has(&self, cluster: usize) -> bool {
+        self.compressor.shared.compressor.lock().has_text(&marker(cluster))
+    }
+
+    fn has_outdated(&self) -> bool {
+        self.compressor.shared.has_outdated()
+    }
+
+    /// Whether each object can be read.
+    fn is_whole(&self, cluster: usize) -> bool {
+        let objects = self.objects.snapshot();
+        let texts = objects.iter().filter_map(|object| String::from_utf8(object.json()?).ok());
+        texts.filter(|text| text.contains(&marker(cluster))).count() == OBJECTS
+    }
+}
+
+fn compressor<K>(contributor: &Contributor, dyntype: K::DynamicType) -> CacheCompressor
+where
+    K: Resource<DynamicType: Eq + Hash + Clone> + Clone + DeserializeOwned + 'static,
+{
+    contributor.scope(|| CompactWriter::<K>::new(dyntype)).into_parts(Prune::default()).1.compressor
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_caches_of_one_kind_share_a_dictionary_without_the_text_of_clusters_that_left() {
+    let dictionaries = Dictionaries::default();
+    let renewing = tokio::spawn({
+        let dictionaries = dictionaries.clone();
+        async move { dictionaries.keep_renewed().await }
+    });
+    let mut members: Vec<Member> = (0..CLUSTERS).map(|cluster| Member::new(&dictionaries, cluster)).collect();
+    let shared = |member: &Member| Arc::as_ptr(&member.compressor.shared);
+    assert!(members.iter().all(|member| shared(member) == shared(&members[0])));
+    assert!(members[1].dictionary_has(0) || members[1].dictionary_has(1), "it is text of objects");
+
+    // All that contributed leave, one after another.
+    for cluster in 0..CLUSTERS - 1 {
+        let contributed = members[0].dictionary_has(cluster);
+        let left = members.remove(0);
+        left.contributor.leave();
+        drop(left);
+        let rest = &members[0];
+        assert!(!rest.dictionary_has(cluster), "new objects do not refer to it");
+        sleep(Duration::from_millis(1)).await;
+        assert!(!rest.has_outdated(), "{cluster}: neither do those that were there, at once ({contributed})");
+        for (at, member) in members.iter().enumerate() {
+            assert!(member.is_whole(cluster + 1 + at), "{cluster} {at}");
+        }
+    }
+
+    let last = members.pop().unwrap();
+    assert_eq!(dictionaries.0.kinds.lock().len(), 1);
+    last.contributor.leave();
+    drop(last);
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(dictionaries.0.kinds.lock().len(), 0, "memory returns");
+    renewing.abort();
+}
+
+/// Such as one of a list that is not complete.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_not_in_a_cache_keeps_its_dictionary_for_as_long_as_it_lives() {
+    let dictionaries = Dictionaries::default();
+    let renewing = tokio::spawn({
+        let dictionaries = dictionaries.clone();
+        async move { dictionaries.keep_renewed().await }
+    });
+    let [left, rest] = [0, 1].map(|cluster| Member::new(&dictionaries, cluster));
+    let json = r#"{"metadata":{"name":"a"}}"#;
+    let (stray, _) = rest.compressor.keep(&serde_json::from_str(json).unwrap(), json);
+    assert!(rest.dictionary_has(0));
+    left.contributor.leave();
+    drop(left);
+    sleep(Duration::from_secs(600)).await;
+    assert!(rest.has_outdated() && stray.json().is_some_and(|text| text == json.as_bytes()));
+    drop(stray);
+    assert!(!rest.has_outdated() && rest.is_whole(1));
+
+    // The same cluster under another address: its caches have other objects by then.
+    assert!(rest.dictionary_has(1));
+    let before = rest.compressor.shared.compressor.lock().epoch();
+    rest.contributor.renew();
+    sleep(Duration::from_millis(1)).await;
+    assert!(!rest.has_outdated() && rest.is_whole(1));
+    assert_eq!(rest.compressor.shared.compressor.lock().epoch(), before + 1);
+    renewing.abort();
+}
+
+#[test]
+fn secrets_and_caches_outside_of_a_fleet_share_nothing_and_each_form_has_its_own() {
+    let dictionaries = Dictionaries::default();
+    let [one, two] = [dictionaries.contributor(), dictionaries.contributor()];
+    let dynamic = |kind: &str| ApiResource {
+        group: String::new(),
+        version: "v1".into(),
+        api_version: "v1".into(),
+        kind: kind.into(),
+        plural: format!("{}s", kind.to_lowercase()),
+    };
+    let pairs = [
+        (true, compressor::<ConfigMap>(&one, ()), compressor::<ConfigMap>(&two, ())),
+        (true, compressor::<ConfigMap>(&one, ()), compressor::<DynamicObject>(&two, dynamic("ConfigMap"))),
+        (false, compressor::<ConfigMap>(&one, ()), compressor::<PartialObjectMeta<ConfigMap>>(&two, ())),
+        (false, compressor::<Secret>(&one, ()), compressor::<Secret>(&two, ())),
+        (
+            false,
+            compressor::<PartialObjectMeta<Secret>>(&one, ()),
+            compressor::<PartialObjectMeta<Secret>>(&two, ()),
+        ),
+        (
+            false,
+            compressor::<DynamicObject>(&one, dynamic("Secret")),
+            compressor::<DynamicObject>(&two, dynamic("Secret")),
+        ),
+    ];
+    for (at, (is_shared, one, two)) in pairs.iter().enumerate() {
+        assert_eq!(Arc::ptr_eq(&one.shared, &two.shared), *is_shared, "{at}");
+        assert_eq!(one.source.is_some(), two.source.is_some());
+    }
+    let alone = CompactWriter::<ConfigMap>::new(()).into_parts(Prune::default()).1.compressor;
+    assert!(alone.source.is_none(), "after the scope");
+    one.leave();
+    assert!(compressor::<ConfigMap>(&one, ()).source.is_none(), "a cluster that has left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scope_that_panics_is_over() {
+    let contributor = Dictionaries::default().contributor();
+    let scope = std::panic::AssertUnwindSafe(|| contributor.scope(|| panic!("of the program")));
+    assert!(std::panic::catch_unwind(scope).is_err());
+    assert!(PRESENT.with_borrow(Option::is_none));
+}
