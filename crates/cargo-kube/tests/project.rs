@@ -83,6 +83,10 @@ fn a_project_is_written_extended_and_up_to_date() {
     assert_eq!(texts(&project).len(), 13);
     assert_eq!(std::fs::read_dir(home.path()).expect("a folder").count(), 1, "nothing else is left");
 
+    for what in ["kind", "version", "webhook"] {
+        let help = done(&project, &["add", what, "--help"]);
+        assert!(help.contains("Cargo.toml"), "it is changed: {help}");
+    }
     let source = project.join("src");
     let printed = done(&source, &["add", "kind", "Author", "--cluster"]);
     let lines: Vec<_> = printed.lines().collect();
