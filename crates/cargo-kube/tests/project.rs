@@ -45,6 +45,11 @@ fn new_tells_the_kind_and_where_kube_is() {
         printed.contains("  a Secret with a kubeconfig makes a cluster: README.md says how\n"),
         "{printed}"
     );
+    // A singular that the files use for something else stays a plural.
+    for (name, kind) in [("boxes", "Boxes"), ("options", "Options"), ("tests", "Tests"), ("types", "Types")] {
+        let printed = done(home.path(), &["new", name, "--path", CHECKOUT]);
+        assert!(printed.starts_with(&format!("{name}: 13 files, for the kind {kind} (")), "{printed}");
+    }
     let inside = format!("{CHECKOUT}/crates/kube");
     let error = refused(home.path(), &["new", "c", "--path", &inside]);
     assert_eq!(error, format!("error: --path {inside}: expected a checkout of kube; {CHECKOUT} is one\n"));
@@ -78,6 +83,10 @@ fn a_project_is_written_extended_and_up_to_date() {
     assert_eq!(texts(&project).len(), 13);
     assert_eq!(std::fs::read_dir(home.path()).expect("a folder").count(), 1, "nothing else is left");
 
+    for what in ["kind", "version", "webhook"] {
+        let help = done(&project, &["add", what, "--help"]);
+        assert!(help.contains("Cargo.toml"), "it is changed: {help}");
+    }
     let source = project.join("src");
     let printed = done(&source, &["add", "kind", "Author", "--cluster"]);
     let lines: Vec<_> = printed.lines().collect();

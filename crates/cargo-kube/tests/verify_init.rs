@@ -191,6 +191,25 @@ fn definitions_and_samples_may_be_in_one_folder() {
     assert_eq!(test.matches("read(\"yaml\")").count(), 2, "{test}");
 }
 
+/// As kubebuilder writes it beside the samples and the definitions.
+#[test]
+fn the_test_reads_a_folder_with_a_kustomization_as_init_does() {
+    let project = Project::new();
+    let kustomization =
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [page.yaml]\n";
+    project.write("config/kustomization.yaml", kustomization);
+    project.write("config/kustomization.yml", "resources: []\n");
+    project.write("config/crd.yaml", DEFINITION);
+    project.write("config/page.yaml", SAMPLE);
+    project.write("config/later.yaml/page.yaml", "not: read\n");
+    project.done("", &["--crds", "config", "--samples", "config"]);
+    let test = project.read("tests/verify.rs");
+    assert!(test.contains("Manifests::from(path).objects()"), "{test}");
+    let objects = kube_testserver::Manifests::from(project.path("config")).objects().expect("objects");
+    let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str()).collect();
+    assert_eq!(kinds, [Some("CustomResourceDefinition"), Some("Page")]);
+}
+
 #[test]
 fn options_that_do_nothing_together_are_refused() {
     let project = Project::new();

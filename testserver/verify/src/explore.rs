@@ -13,7 +13,7 @@ use crate::{
     options::Options,
     outcome::{Edited, Outcome},
     plan::{Plan, RunFault},
-    report::{Failure, Report},
+    report::{Failure, Report, count},
     run::{run, slow_controllers},
     scenario::Scenario,
     trace::Line,
@@ -56,6 +56,12 @@ pub(crate) fn plans(
     Ok((learned, choice))
 }
 
+/// `None` if no plan is tried, as after a run without faults that has ended too early.
+fn begin_of_plans(planned: usize, complete: bool) -> Option<String> {
+    let each = if planned == 1 { " with a fault" } else { ", each with a fault" };
+    (complete && planned > 0).then(|| format!("then {}{each}", count(planned, "plan")))
+}
+
 /// What is wrong if the old version does not come to the last step: upgrades after it would show nothing.
 fn old_ended(scenario: &Scenario, old: &Outcome) -> Option<Finding> {
     let why = old.findings.iter().find(|finding| finding.oracle() == Oracle::Workload);
@@ -72,7 +78,9 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         Ok(both) => both,
         Err(error) => return Report { broken: vec![error], time: begun.elapsed(), ..Report::default() },
     };
-    options.show_begin(&format!("then {} plans, each with a fault", choice.planned));
+    if let Some(text) = begin_of_plans(choice.planned, learned.complete) {
+        options.show_begin(&text);
+    }
     let mut report = Report {
         reference: learned.findings.clone(),
         not_chosen: choice.not_chosen,
@@ -128,7 +136,7 @@ fn try_all(
         let outcome = match try_plan(scenario, learned, &plan) {
             Ok(outcome) => outcome,
             Err(error) => {
-                report.broken.push(format!("{error}\n{} plans after it were not tried", plans.len()));
+                report.broken.push(format!("{error}\nnot tried after it: {}", count(plans.len(), "plan")));
                 break;
             }
         };
@@ -228,4 +236,17 @@ fn uncovered(learned: &Learned) -> Vec<String> {
         uncovered.push(format!("no webhook at the service {webhook} is ever called"));
     }
     uncovered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plans_that_are_tried_are_announced() {
+        let begin = |planned, complete| begin_of_plans(planned, complete);
+        assert_eq!(begin(2, true).unwrap(), "then 2 plans, each with a fault");
+        assert_eq!(begin(1, true).unwrap(), "then 1 plan with a fault");
+        assert_eq!((begin(0, true), begin(3, false)), (None, None));
+    }
 }

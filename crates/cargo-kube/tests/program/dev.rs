@@ -287,13 +287,37 @@ fn the_page_of_another_program_is_not_announced() {
     let address = other.local_addr().expect("its address").to_string();
     let mut dev = Dev::start_with(&project, &["--metrics", &address]);
     dev.line(&format!(
-        "another program listens on {address}, so the operator cannot serve its metrics there: "
+        "another program listens on {address}, so the operator cannot serve its port http there: end that one; \
+         a program that `new` writes takes another one by `-- --metrics 127.0.0.1:PORT`"
     ));
     dev.line("sample configmap/sample created");
     dev.signal("-INT");
     assert!(dev.ended().success());
     dev.line("SIGINT: ending");
     assert!(!dev.seen.iter().any(|line| line.contains("debug page")), "{:#?}", dev.seen);
+}
+
+#[test]
+fn every_port_that_another_program_has_is_told() {
+    let project = Project::new();
+    let others = ["webhook", "grpc"].map(|name| (name, TcpListener::bind("127.0.0.1:0").expect("a port")));
+    let address = |at: usize| others[at].1.local_addr().expect("its address");
+    let port = format!("ports: [{{name: grpc, containerPort: {}}}, ", address(1).port());
+    project.write("install.yaml", &project.read("install.yaml").replace("ports: [", &port));
+    let webhooks = address(0).to_string();
+    let mut dev = Dev::start_with(&project, &["--metrics", &free_address(), "--webhooks", &webhooks]);
+    let told = |at: usize| {
+        format!(
+            "another program listens on {}, so the operator cannot serve its port {} there: end that one",
+            address(at),
+            others[at].0
+        )
+    };
+    assert!(dev.line(&told(1)).ends_with("end that one"));
+    assert!(dev.line(&told(0)).ends_with("another one by `-- --webhooks 127.0.0.1:PORT`"));
+    dev.line("op is started");
+    dev.signal("-INT");
+    assert!(dev.ended().success());
 }
 
 #[test]

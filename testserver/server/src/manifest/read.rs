@@ -1,6 +1,7 @@
 //! Reads objects to load: from values, YAML text, files and directories.
 
 use std::{
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -14,8 +15,8 @@ use crate::object::meta;
 /// Objects to load into a server, from values or YAML.
 ///
 /// Created with `into()` from: a slice, array or `Vec` of typed objects or [`serde_json::Value`]s; a path to a YAML or JSON file, or to a
-/// directory whose `.yaml`, `.yml` and `.json` files are read in order of their names; a YAML text with any number of documents. Lists
-/// (`kind: List`, `PodList`, ...) stand for their items.
+/// directory whose `.yaml`, `.yml` and `.json` files are read in order of their names, but for `kustomization.yaml`; a YAML text with any
+/// number of documents. Lists (`kind: List`, `PodList`, ...) stand for their items.
 ///
 /// ```
 /// use kube_testserver::Manifests;
@@ -149,10 +150,20 @@ fn from_path(path: &Path) -> Result<Vec<Document>, LoadError> {
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let mut files: Vec<PathBuf> =
         entries.map_err(unreadable(path))?.into_iter().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json"));
+    files.retain(|file| is_read(file));
     files.sort();
     let documents: Result<Vec<_>, _> = files.iter().map(|file| from_path(file)).collect();
     Ok(documents?.concat())
+}
+
+/// Of a directory. A kustomization names the objects beside it, and is none.
+fn is_read(file: &Path) -> bool {
+    let is_kustomization = file.file_stem().is_some_and(|stem| stem == "kustomization");
+    match file.extension().and_then(OsStr::to_str) {
+        Some("yaml" | "yml") => !is_kustomization && !file.is_dir(),
+        Some("json") => !file.is_dir(),
+        _ => false,
+    }
 }
 
 /// Empty documents, as after a last `---`, are skipped.
@@ -185,4 +196,28 @@ fn unpack_list(document: Document) -> Vec<Document> {
         Document { origin: format!("{origin}, item {}", at + 1), value: item }
     };
     items.into_iter().enumerate().map(item).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_read_without_its_kustomization() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(home.path().join(name), text).unwrap();
+        for name in ["kustomization.yaml", "kustomization.yml", "notes.txt"] {
+            write(name, "kind: Kustomization\n");
+        }
+        write("b.yml", "kind: B\n");
+        write("a.json", r#"{"kind": "A"}"#);
+        fs::create_dir(home.path().join("c.yaml")).unwrap();
+        write("c.yaml/c.yaml", "kind: C\n");
+        let kinds = |path: PathBuf| {
+            let objects = Manifests::from(path).objects().unwrap();
+            objects.iter().map(|object| object["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(home.path().into()), ["A", "B"]);
+        assert_eq!(kinds(home.path().join("kustomization.yaml")), ["Kustomization"], "who names it wants it");
+    }
 }

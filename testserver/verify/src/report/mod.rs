@@ -11,3 +11,4 @@ pub use summary::Report;
 
 pub(crate) use allow::Allows;
 pub(crate) use summary::Failure;
+pub(crate) use text::count;

@@ -40,7 +40,7 @@ impl fmt::Display for Report {
 }
 
 /// `1 plan`, `2 plans`.
-fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -117,8 +117,8 @@ fn write_coverage(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
         let plans: Vec<_> = report.unreached.iter().take(MOST_PLANS).map(ToString::to_string).collect();
         writeln!(
             f,
-            "{} plans whose fault did not come, such as {}",
-            report.unreached.len(),
+            "{} whose fault did not come, such as {}",
+            count(report.unreached.len(), "plan"),
             plans.join("; ")
         )?;
     }
@@ -130,14 +130,28 @@ fn write_coverage(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
         )?;
     }
     if report.left_out > 0 {
-        writeln!(f, "{} plans were left out: the budget of time was used up", report.left_out)?;
+        writeln!(f, "{} left out: the budget of time was used up", count(report.left_out, "plan"))?;
     }
     if report.not_chosen > 0 {
-        let left_out = report.not_chosen;
+        let left_out = count(report.not_chosen, "plan");
         writeln!(
             f,
-            "{left_out} plans were left out, because the test says `per_family`: `cargo kube verify` tries them"
+            "{left_out} left out, because the test says `per_family`: `cargo kube verify` tries the rest"
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_plan_is_no_plural() {
+        let report = Report { left_out: 1, not_chosen: 2, tried: 1, ..Report::default() };
+        let text = report.to_string();
+        assert!(text.starts_with("1 plan left out: the budget"), "{text}");
+        assert!(text.contains("\n2 plans left out, because"), "{text}");
+        assert!(text.contains("\n1 plan tried in "), "{text}");
+    }
 }

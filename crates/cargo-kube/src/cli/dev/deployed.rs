@@ -24,8 +24,7 @@ pub(super) struct Deployed {
     /// Its arguments and its environment in the cluster.
     pub(super) arguments: Vec<String>,
     pub(super) environment: BTreeMap<String, String>,
-    /// Where metrics, health and the debug page are, as seen from this machine. `None` also if the operator chooses the port.
-    pub(super) debug_page: Option<SocketAddr>,
+    pub(super) listens: Listens,
     /// What the server gets.
     pub(super) objects: Vec<Value>,
     /// What it does not get, though the operator needs it, and why.
@@ -60,16 +59,16 @@ impl Deployed {
         let listens = Listens::of(&container, &arguments, further);
         let mut deployed = Self {
             name,
-            debug_page: listens.at("http").filter(|address| address.port() != 0),
             arguments,
             environment: environment(&container, &account),
             namespace,
             account,
             objects: Vec::new(),
             left_out: Vec::new(),
+            listens,
         };
         for object in all {
-            deployed.add(object, &listens, place)?;
+            deployed.add(object, place)?;
         }
         let is_account = |object: &Value| {
             object["kind"] == ServiceAccount::kind(&()).as_ref()
@@ -88,7 +87,12 @@ impl Deployed {
         definition.and_then(|it| it["spec"]["names"]["plural"].as_str()).unwrap_or("namespaces")
     }
 
-    fn add(&mut self, mut object: Value, listens: &Listens, place: Place) -> Result<()> {
+    /// Where metrics, health and the debug page are, as seen from this machine. `None` also if the operator chooses the port.
+    pub(super) fn debug_page(&self) -> Option<SocketAddr> {
+        self.listens.at("http").filter(|address| address.port() != 0)
+    }
+
+    fn add(&mut self, mut object: Value, place: Place) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (group_version, name) = (text(&object["apiVersion"]), text(&object["metadata"]["name"]));
         let unreachable = matches!(place, Place::Cluster { reach: None });
@@ -123,7 +127,7 @@ impl Deployed {
             }
             ("v1", "Service") if unreachable => {}
             ("v1", "Service") => {
-                let slices = listens.slices(&object, place)?;
+                let slices = self.listens.slices(&object, place)?;
                 if let Some(spec) = object["spec"].as_object_mut() {
                     spec.remove("selector");
                 }
@@ -164,7 +168,7 @@ mod tests {
     fn the_operator_runs_as_its_deployment_says() {
         let deployed = read(&std::fs::read_to_string(INSTALL).unwrap()).unwrap();
         assert_eq!((&*deployed.namespace, &*deployed.account), ("page-operator", "page-operator"));
-        assert_eq!(deployed.debug_page, Some("127.0.0.1:8080".parse().unwrap()));
+        assert_eq!(deployed.debug_page(), Some("127.0.0.1:8080".parse().unwrap()));
         assert_eq!(deployed.environment["POD_NAME"], "page-operator");
         assert_eq!(deployed.resource(), "pages");
         let of_kind =
@@ -220,11 +224,14 @@ mod tests {
             ),
         ] {
             let deployed = read(arguments).unwrap();
-            assert_eq!(deployed.debug_page, page.map(|page| page.parse().unwrap()), "{arguments:?}");
+            assert_eq!(deployed.debug_page(), page.map(|page| page.parse().unwrap()), "{arguments:?}");
             assert_eq!(leads_to(&deployed), ports, "{arguments:?}");
         }
         let chosen = read(&["--metrics", "127.0.0.1:0"]).unwrap();
-        assert_eq!((chosen.debug_page, leads_to(&chosen)), (None, vec!["webhook 127.0.0.1:9443".to_owned()]));
+        assert_eq!(
+            (chosen.debug_page(), leads_to(&chosen)),
+            (None, vec!["webhook 127.0.0.1:9443".to_owned()])
+        );
         assert_eq!(
             read(&["--webhooks", "127.0.0.1:0"]).unwrap_err().to_string(),
             "--webhooks 127.0.0.1:0: expected the number of a port: the server calls the webhooks there"

@@ -24,8 +24,13 @@ pub(super) enum Place {
 /// The options by which programs of `cargo kube new` are told where they listen, by the names of the container's ports.
 const OPTIONS: [(&str, &str); 2] = [("http", "--metrics"), ("webhook", "--webhooks")];
 
+/// That of a container's port.
+pub(super) fn option(port: &str) -> Option<&'static str> {
+    OPTIONS.iter().find_map(|(name, option)| (*name == port).then_some(*option))
+}
+
 /// Where the operator listens, as seen from this machine, by the names of the container's ports.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Listens(BTreeMap<String, SocketAddr>);
 
 impl Listens {
@@ -46,6 +51,12 @@ impl Listens {
 
     pub(super) fn at(&self, name: &str) -> Option<SocketAddr> {
         self.0.get(name).copied()
+    }
+
+    /// All that the operator does not choose itself.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
+        let all = self.0.iter().map(|(name, address)| (name.as_str(), *address));
+        all.filter(|(_, address)| address.port() != 0)
     }
 
     /// What leads from a Service to this machine: a slice for each port.

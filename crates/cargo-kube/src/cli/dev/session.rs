@@ -42,7 +42,7 @@ struct Running<'a> {
     /// Applies samples, and says which.
     samples: Option<BoxFuture<'a, Applied>>,
     /// Waits until the debug page answers.
-    page: Option<BoxFuture<'a, SocketAddr>>,
+    page: Option<BoxFuture<'a, Option<SocketAddr>>>,
     /// A source that has changed since the last build.
     changed: Option<PathBuf>,
     /// Whether the user knows how to look into the server.
@@ -123,20 +123,16 @@ impl<'s> Session<'s> {
         // A program that runs in a pod would take these.
         command.env_remove("KUBERNETES_SERVICE_HOST").env_remove("KUBERNETES_SERVICE_PORT");
         // Before: afterwards the port may be the operator's.
-        let page = deployed.debug_page.filter(|address| match port::is_taken(*address) {
-            true => {
-                say(&port::advice(*address));
-                false
-            }
-            false => true,
-        });
+        port::advice(&deployed.listens).for_each(|line| say(&line));
+        let page = deployed.debug_page().filter(|address| !port::is_taken(*address));
         let started = Process::start(&mut command).and_then(Process::guarded);
         running.operator = Some(started.map_err(|err| format!("an error: {err}"))?);
         say(&format!("{} is started", self.program.name));
         if !std::mem::replace(&mut running.is_introduced, true) {
             self.cluster.look_at(deployed).iter().for_each(|line| say(line));
         }
-        running.page = page.map(|address| port::answers(address).boxed());
+        running.page =
+            page.map(|address| async move { port::answers(address).await.then_some(address) }.boxed());
         deployed.left_out.iter().for_each(|why| say(why));
         if !new.is_empty() {
             let cluster = self.cluster;
@@ -170,9 +166,11 @@ impl<'s> Session<'s> {
                     running.page = None;
                     return Event::Exited(ended.map_or_else(|err| err.to_string(), ended_by));
                 }
-                Some(address) = OptionFuture::from(running.page.as_mut()) => {
+                Some(found) = OptionFuture::from(running.page.as_mut()) => {
                     running.page = None;
-                    say(&format!("its debug page: http://{address}/debug/controllers"));
+                    if let Some(address) = found {
+                        say(&format!("its debug page: http://{address}/debug/controllers"));
+                    }
                 }
                 Some(applied) = OptionFuture::from(running.samples.as_mut()) => {
                     running.samples = None;

@@ -21,6 +21,7 @@ pub(crate) struct Add {
 }
 
 const EXIT_CODES: &str = "\
+Cargo.toml gets an entry for it, which `cargo kube upgrade` reads.
 Exit codes: 0 done; 2 wrong input, or a place that was changed so much that it is not found:
 then nothing is written, and the message has the lines to add by hand.";
 

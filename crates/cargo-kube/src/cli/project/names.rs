@@ -66,10 +66,15 @@ impl Kind {
         &self.0
     }
 
-    /// That of a project without another choice: `Page` for `page-operator` and for `pages`.
+    /// That of a project without another choice: `Page` for `page` and `page-operator`, `Pages` for `pages`.
     pub(super) fn of_project(name: &str) -> Result<Self> {
         let stem = ["-operator", "-controller"].iter().find_map(|end| name.strip_suffix(end));
-        stem.map_or_else(|| singular(name), str::to_owned).to_upper_camel_case().parse()
+        stem.unwrap_or(name).to_upper_camel_case().parse()
+    }
+
+    /// `Page` for `pages`: if the name is certainly a plural, and its singular can be a kind.
+    pub(super) fn singular_of_project(name: &str) -> Option<Self> {
+        singular(name)?.to_upper_camel_case().parse().ok()
     }
 }
 
@@ -97,15 +102,39 @@ impl FromStr for Kind {
     }
 }
 
-/// Of a plural as most are formed; what it is not sure of stays: `status`, `redis`, `aws`.
-fn singular(name: &str) -> String {
-    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    match name {
-        _ if name.len() < 5 || ends(&["ss", "us", "is", "as", "os", "ns"]) => name.to_owned(),
-        _ if ends(&["ies"]) => format!("{}y", &name[..name.len() - 3]),
-        _ if ends(&["sses", "xes", "ches", "shes"]) => name[..name.len() - 2].to_owned(),
-        _ => name.strip_suffix('s').unwrap_or(name).to_owned(),
-    }
+/// Ends that are no plural, or one of which the singular has not all but the `s`: `status`, `metrics`, `caches`, `statuses`.
+const NO_PLAIN_PLURALS: [&str; 24] = [
+    "ss",
+    "us",
+    "is",
+    "as",
+    "os",
+    "ns",
+    "js",
+    "fs",
+    "ics",
+    "ops",
+    "ies",
+    "oes",
+    "ses",
+    "xes",
+    "zes",
+    "ches",
+    "shes",
+    "dices",
+    "tices",
+    "rices",
+    "https",
+    "kubernetes",
+    "postgres",
+    "windows",
+];
+
+/// Of a plural without doubt. Short words are mostly names: `dns`, `tls`.
+fn singular(name: &str) -> Option<&str> {
+    let last = name.rsplit('-').next().unwrap_or(name);
+    let is_plural = last.len() >= 5 && !NO_PLAIN_PLURALS.iter().any(|end| last.ends_with(end));
+    name.strip_suffix('s').filter(|_| is_plural)
 }
 
 /// The name of a project: of its package, its Deployment and its Service.
@@ -187,24 +216,40 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_of_a_project_is_a_singular() {
+    fn a_project_has_the_kind_of_its_name() {
         for (project, kind) in [
             ("page-operator", "Page"),
             ("blog-post", "BlogPost"),
-            ("pages", "Page"),
-            ("blog-posts", "BlogPost"),
-            ("policies", "Policy"),
-            ("mail-boxes", "MailBox"),
-            ("addresses", "Address"),
-            ("status", "Status"),
-            ("redis", "Redis"),
-            ("address", "Address"),
-            ("dns", "Dns"),
-            ("a", "A"),
+            ("pages", "Pages"),
             // What a product is called.
             ("postgres-operator", "Postgres"),
+            ("types-operator", "Types"),
         ] {
             assert_eq!(Kind::of_project(project).unwrap().as_str(), kind);
+        }
+        assert!(refused(Kind::of_project("type-operator")).contains("cannot have this name"));
+    }
+
+    #[test]
+    fn a_singular_is_a_plain_one_that_is_certain() {
+        for (project, kind) in [
+            ("pages", "Page"),
+            ("blog-posts", "BlogPost"),
+            ("http-routes", "HttpRoute"),
+            ("services", "Service"),
+            ("gateways", "Gateway"),
+            ("volumes", "Volume"),
+        ] {
+            assert_eq!(Kind::singular_of_project(project).unwrap().as_str(), kind);
+        }
+        let unsure = [
+            "caches matches branches boxes bushes topazes echoes movies series cookies policies statuses aliases",
+            "databases indices vertices status redis aws https my-tls jobs chaos jenkins canvas dns address metrics cephfs",
+            "expressjs kubernetes postgres my-postgres windows devops page a pages-operator",
+        ];
+        let keywords_and_taken = "types traits crates moves operators tests kubes";
+        for project in unsure.iter().flat_map(|it| it.split(' ')).chain(keywords_and_taken.split(' ')) {
+            assert_eq!(Kind::singular_of_project(project), None, "{project}");
         }
     }
 

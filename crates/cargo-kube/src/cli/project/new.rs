@@ -68,10 +68,11 @@ impl VersionAndScope {
 impl New {
     pub(crate) fn run(self) -> Result<ExitCode> {
         names::check_project(&self.name)?;
-        let (kind, another) = match self.kind {
-            Some(kind) => (kind, ""),
+        let (kind, singular, another) = match self.kind {
+            Some(kind) => (kind, None, ""),
             None => {
-                (Kind::of_project(&self.name).context("--kind is needed")?, "; --kind KIND is for another")
+                let kind = Kind::of_project(&self.name).context("--kind is needed")?;
+                (kind, Kind::singular_of_project(&self.name), "; --kind KIND is for another")
             }
         };
         let source = match &self.path {
@@ -81,7 +82,7 @@ impl New {
             )?,
         };
         let template = templates::newest(TEMPLATES);
-        let project = Project {
+        let mut project = Project {
             name: self.name,
             template: template.number,
             group: self.group,
@@ -91,7 +92,11 @@ impl New {
             added: Vec::new(),
         };
         project.check()?;
-        templates::check_free(template, &project, &project.first.kind)?;
+        let is_free = |kind: &Kind| templates::check_free(template, &project, kind).is_ok();
+        match singular.filter(is_free) {
+            Some(singular) => project.first.kind = singular,
+            None => templates::check_free(template, &project, &project.first.kind)?,
+        }
         let texts = template.render(&project)?;
         files::create(Path::new(&project.name), &texts)?;
         let Project { name, group, source, first, .. } = &project;

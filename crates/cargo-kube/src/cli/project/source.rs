@@ -58,7 +58,10 @@ impl Source {
                 "kube is a commit of {url}: it builds on this machine only; its CI and its image need that folder"
             ),
             (Self::Path(path), _) => {
-                format!("kube is the checkout {path}: its CI needs one as well, see .github/workflows/ci.yml")
+                let seen = if Path::new(path).is_absolute() { "" } else { " (from its folder)" };
+                format!(
+                    "kube is the checkout {path}{seen}: its CI needs one as well, see .github/workflows/ci.yml"
+                )
             }
         }
     }
@@ -147,7 +150,9 @@ mod tests {
             local.starts_with("kube is a commit of file:///srv/kube: it builds on this machine only"),
             "{local}"
         );
-        assert!(Source::Path("../kube".into()).told().contains("the checkout ../kube: its CI needs one"));
+        let checkout = |path: &str| Source::Path(path.into()).told();
+        assert!(checkout("/srv/kube").contains("the checkout /srv/kube: its CI needs one"));
+        assert!(checkout("../kube").contains("the checkout ../kube (from its folder): its CI needs one"));
     }
 
     #[test]

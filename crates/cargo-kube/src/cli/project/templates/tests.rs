@@ -120,6 +120,9 @@ fn a_project_for_many_clusters_has_no_more_files_and_keeps_its_answer() {
             ("src/page/reconcile.rs", "\"pages-of-members\","),
             ("tests/operator.rs", "granted_on_members()"),
             ("README.md", "## Other clusters"),
+            // Credentials: for nobody else to read, and not kept.
+            ("README.md", "(umask 077; kubectl config view --context EAST --minify --flatten > east.yaml)"),
+            ("README.md", "\nrm east.yaml\n```"),
             ("README.md", "in a Secret of its namespace, `page-operator`,"),
         ] {
             assert!(files[path].contains(part), "{path}: {part}\n{}", files[path]);

@@ -39,13 +39,14 @@ kubectl --context EAST apply -f deploy/members/install.yaml
 Then a Secret on the operator's own cluster makes it one of its clusters:
 
 ```sh
-kubectl config view --context EAST --minify --flatten > east.yaml
+(umask 077; kubectl config view --context EAST --minify --flatten > east.yaml)
 kubectl --kubeconfig east.yaml config unset users   # not those of an administrator
 kubectl --kubeconfig east.yaml config set-credentials __NAME__ \\
   --token=\"$(kubectl --context EAST -n __NAME__ create token __NAME__ --duration=8760h)\"
 kubectl --kubeconfig east.yaml config set-context --current --user=__NAME__ --namespace=__NAME__
 kubectl -n __NAME__ create secret generic east --from-file=kubeconfig=east.yaml
 kubectl -n __NAME__ label secret east sigs.k8s.io/multicluster-runtime-kubeconfig=true
+rm east.yaml
 ```
 
 `cargo run -- --embedded` and `cargo kube dev` have no other clusters; a test in `tests/operator.rs` has one.
