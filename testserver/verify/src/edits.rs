@@ -117,7 +117,8 @@ impl Object<'_> {
         Plan(vec![Injection::Edit(Edit { fault, path, resource: resource.clone(), name, step: self.step })])
     }
 
-    /// The edits of values of the operator, first of those that it has applied and that are in no list. Random ones are not compared.
+    /// The edits of values of the operator, first of those that it has applied, that are no labels, which never change in many
+    /// kinds, and that are in no list. Random ones are not compared.
     fn overwritten(&self, masks: &BTreeSet<String>) -> Vec<Plan> {
         let name = self.known.names.template(&self.name.resource, &self.name.name);
         let key = ObjectName { name, ..self.name.clone() }.to_string();
@@ -133,7 +134,13 @@ impl Object<'_> {
         }
         paths.retain(|path| !is_random(path));
         let in_list = |path: &FieldPath| path.0.iter().any(|part| matches!(part, Part::Item(_)));
-        paths.sort_by_key(|path| (!is_applied(self.object, path), in_list(path)));
+        // A selector and the labels that it names are refused alike.
+        let mut labels = BTreeSet::new();
+        paths.retain(|path| {
+            !is_label(path)
+                || labels.insert((path.0.last().cloned(), path.get(self.object).map(Value::to_string)))
+        });
+        paths.sort_by_key(|path| (!is_applied(self.object, path), is_label(path), in_list(path)));
         paths.truncate(MOST_PATHS);
         paths.into_iter().map(|path| self.plan(EditFault::Overwrite, path)).collect()
     }
@@ -150,6 +157,12 @@ pub(crate) fn instead_of(plan: &Plan, reference: &Reference, known: &Known) -> O
     let mut of_child = all.into_iter().find(|plans| plans.contains(plan))?.into_iter();
     of_child.find(|other| other == plan)?;
     of_child.next()
+}
+
+/// Whether it is a label, or in a selector of such.
+fn is_label(path: &FieldPath) -> bool {
+    let names = ["labels", "matchLabels", "selector"];
+    path.0.iter().any(|part| matches!(part, Part::Key(key) if names.contains(&key.as_str())))
 }
 
 /// The paths of all texts, numbers and flags.
@@ -344,6 +357,31 @@ mod tests {
         assert_eq!(next(&plan("data.x")), None, "it was the last");
         assert_eq!(next("edit data.text of configmaps a after step 0"), None);
         assert_eq!(next("overwrite data.text of configmaps b after step 0"), None);
+    }
+
+    /// As one that was created by POST, so that all of it is owned alike.
+    #[test]
+    fn labels_of_a_child_come_last_and_equal_ones_once() {
+        let labels = json!({"component": "web", "instance": "a", "name": "web", "part-of": "sites"});
+        let mut of_pods = labels.clone();
+        of_pods["tier"] = "front".into();
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+            "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": of_pods},
+                "spec": {"containers": [{"name": "web", "image": "web:1"}]}}}});
+        let name = ObjectName::of("deployments.apps", &deployment);
+        let of = Object { name: &name, object: &deployment, step: 0, known: &Known::default() };
+        let plans = of.overwritten(&BTreeSet::new());
+        let paths: Vec<_> = plans.iter().map(|plan| plan.edit().unwrap().path.to_string()).collect();
+        let expected = [
+            "spec.template.spec.containers[0].image",
+            "spec.template.spec.containers[0].name",
+            "spec.selector.matchLabels.component",
+            "spec.selector.matchLabels.instance",
+            "spec.selector.matchLabels.name",
+            "spec.selector.matchLabels.part-of",
+            "spec.template.metadata.labels.tier",
+        ];
+        assert_eq!(paths, expected);
     }
 
     #[test]
