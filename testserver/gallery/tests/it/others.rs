@@ -40,6 +40,15 @@ fn a_status_of_another_program_is_not_wiped() {
     assert!(report.is_ok() && report.tried() == 1, "{report}");
 }
 
+#[test]
+fn what_another_program_has_of_a_status_is_not_wiped() {
+    let seen = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "0"},
+        "spec": {"text": "one", "size": 1}, "status": {"seen": "yes"}});
+    let verify = edits::verify(|_| |client: Client| control(client, reflects)).fixtures(seen);
+    let report = verify.families([Family::StatusWiped]).report();
+    assert!(report.is_ok() && report.tried() == 1, "{report}");
+}
+
 /// The child says of which generation it is.
 async fn notes_the_generation(site: Arc<Site>, client: Client) -> Result {
     let mut data = data(&site);

@@ -10,7 +10,7 @@ use super::{
     times::QUIET,
 };
 use crate::{
-    edits::{USER, is_applied, of_fields, overwriting},
+    edits::{USER, is_applied, of_fields, overwriting, without_status},
     family::Family,
     fields::merge_patch,
     finding::{Finding, Oracle},
@@ -226,10 +226,7 @@ impl Run<'_> {
                 after["metadata"]["labels"][LABEL] = "yes".into();
                 after["metadata"]["annotations"][LABEL] = "yes".into();
             }
-            EditFault::WipeStatus => {
-                after = before.clone();
-                after.as_object_mut()?.remove("status")?;
-            }
+            EditFault::WipeStatus => after = without_status(&before)?,
             EditFault::Overwrite => {
                 after = before.clone();
                 let value = overwriting(&edit.resource, &edit.path, &before)?;
