@@ -22,7 +22,7 @@ use crate::{
     finding::{Finding, Oracle},
     invariant::Invariant,
     kinds::{Kinds, split},
-    panics::TestFailure,
+    panics::{TestFailure, gets_no_answer},
     plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
     state::{Names, ObjectName, State, TOUCHED},
     trace::{Line, Trace},
@@ -211,8 +211,16 @@ impl Session {
     /// Waits for ever once this incarnation has crashed.
     pub(super) async fn alive(&self, incarnation: u64) {
         if self.is_dead(incarnation) {
-            pending::<()>().await;
+            self.hang(incarnation).await
         }
+    }
+
+    /// Waits for ever.
+    pub(super) async fn hang<T>(&self, incarnation: u64) -> T {
+        if self.incarnation() != incarnation {
+            gets_no_answer();
+        }
+        pending().await
     }
 
     /// Counts a request of the operator. One beyond the limit is a finding, and the last.
