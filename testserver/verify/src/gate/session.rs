@@ -26,6 +26,7 @@ use crate::{
     plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
     state::{Names, ObjectName, State, TOUCHED},
     trace::{Line, Trace},
+    watchdog::beat_once,
 };
 
 /// An operator with more requests in a step, or in the still hour at the end, is in a loop.
@@ -225,6 +226,7 @@ impl Session {
 
     /// Counts a request of the operator. One beyond the limit is a finding, and the last.
     pub(super) fn count_request(&self, what: &str) {
+        beat_once();
         let mut inner = self.inner.lock();
         inner.requests += 1;
         if inner.requests.is_multiple_of(MANY_REQUESTS) {
