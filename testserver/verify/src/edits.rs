@@ -9,7 +9,6 @@ use crate::{
     outcome::{Known, Reference},
     plan::{Edit, EditFault, FieldPath, Injection, Part, Plan},
     state::{ObjectName, qualified},
-    trace::Write,
 };
 
 /// More of them are not asked of controllers that run pods: they would make as many.
@@ -20,6 +19,8 @@ const MOST_PATHS: usize = 8;
 
 /// Who makes the edits and the steps of the workload.
 pub(crate) const USER: &str = "user";
+/// Who makes the fixtures.
+const FIXTURES: &str = "kube-testserver";
 
 /// The plans, and what was left out.
 #[derive(Debug, Default)]
@@ -56,10 +57,6 @@ pub(crate) fn edits(
     let mut edits = Edits::default();
     let made: BTreeSet<&ObjectName> =
         reference.trace.writes.iter().filter(|write| write.created).map(|write| &write.object).collect();
-    // A status of another program is not restored by this one.
-    let status = |write: &&Write| write.place.operation.resource.ends_with("/status");
-    let reports: BTreeSet<&ObjectName> =
-        reference.trace.effective().filter(status).map(|write| &write.object).collect();
     let (mut edited, mut overwritten) = (BTreeSet::new(), BTreeSet::new());
     let mut wiped = BTreeSet::new();
     for (step, reached) in reference.steps.iter().enumerate() {
@@ -79,9 +76,8 @@ pub(crate) fn edits(
                 let found = field_edits(&version["schema"]["openAPIV3Schema"], object);
                 edits.add_fields(&of, found, has_workloads);
             }
-            let has_status = object["status"].as_object().is_some_and(|status| !status.is_empty());
-            let can_wipe = has_status && !version["subresources"]["status"].is_null();
-            if can_wipe && reports.contains(name) && wiped.insert(&name.resource) {
+            let can_wipe = !version["subresources"]["status"].is_null() && without_status(object).is_some();
+            if can_wipe && wiped.insert(&name.resource) {
                 edits.plans.push(of.plan(EditFault::WipeStatus, FieldPath::default()));
             }
         }
@@ -117,7 +113,8 @@ impl Object<'_> {
         Plan(vec![Injection::Edit(Edit { fault, path, resource: resource.clone(), name, step: self.step })])
     }
 
-    /// The edits of values of the operator, first of those that it has applied and that are in no list. Random ones are not compared.
+    /// The edits of values of the operator, first of those that it has applied, that are no labels, which never change in many
+    /// kinds, and that are in no list. Random ones are not compared.
     fn overwritten(&self, masks: &BTreeSet<String>) -> Vec<Plan> {
         let name = self.known.names.template(&self.name.resource, &self.name.name);
         let key = ObjectName { name, ..self.name.clone() }.to_string();
@@ -133,7 +130,13 @@ impl Object<'_> {
         }
         paths.retain(|path| !is_random(path));
         let in_list = |path: &FieldPath| path.0.iter().any(|part| matches!(part, Part::Item(_)));
-        paths.sort_by_key(|path| (!is_applied(self.object, path), in_list(path)));
+        // A selector and the labels that it names are refused alike.
+        let mut labels = BTreeSet::new();
+        paths.retain(|path| {
+            !is_label(path)
+                || labels.insert((path.0.last().cloned(), path.get(self.object).map(Value::to_string)))
+        });
+        paths.sort_by_key(|path| (!is_applied(self.object, path), is_label(path), in_list(path)));
         paths.truncate(MOST_PATHS);
         paths.into_iter().map(|path| self.plan(EditFault::Overwrite, path)).collect()
     }
@@ -150,6 +153,12 @@ pub(crate) fn instead_of(plan: &Plan, reference: &Reference, known: &Known) -> O
     let mut of_child = all.into_iter().find(|plans| plans.contains(plan))?.into_iter();
     of_child.find(|other| other == plan)?;
     of_child.next()
+}
+
+/// Whether it is a label, or in a selector of such.
+fn is_label(path: &FieldPath) -> bool {
+    let names = ["labels", "matchLabels", "selector"];
+    path.0.iter().any(|part| matches!(part, Part::Key(key) if names.contains(&key.as_str())))
 }
 
 /// The paths of all texts, numbers and flags.
@@ -171,6 +180,58 @@ pub(crate) fn is_applied(object: &Value, path: &FieldPath) -> bool {
         entry["operation"] == "Apply" && entry["manager"] != USER && owns(&entry["fieldsV1"], object, &path.0)
     };
     object["metadata"]["managedFields"].as_array().is_some_and(|entries| entries.iter().any(applied))
+}
+
+/// The object without what the operator has of its status; `None` if that is nothing. What a fixture or the workload has written, nobody
+/// restores.
+pub(crate) fn without_status(object: &Value) -> Option<Value> {
+    object["status"].as_object()?;
+    let mut after = object.clone();
+    for entry in object["metadata"]["managedFields"].as_array()? {
+        let fields = &entry["fieldsV1"]["f:status"];
+        if entry["manager"] != USER && entry["manager"] != FIXTURES && !fields.is_null() {
+            remove_owned(&mut after["status"], fields);
+        }
+    }
+    if is_empty(&after["status"]) {
+        after.as_object_mut()?.remove("status");
+    }
+    (after != *object).then_some(after)
+}
+
+/// Removes these fields of a manager, and what is empty without them.
+fn remove_owned(value: &mut Value, fields: &Value) {
+    for (name, inner) in fields.as_object().into_iter().flatten() {
+        let is_whole = inner.as_object().is_none_or(|inner| inner.is_empty());
+        match (name.split_once(':'), &mut *value) {
+            (Some(("f", key)), Value::Object(members)) => {
+                let Some(member) = members.get_mut(key) else { continue };
+                remove_owned(member, inner);
+                if is_whole || is_empty(member) {
+                    members.remove(key);
+                }
+            }
+            (Some(("k", names)), Value::Array(items)) if !inner["."].is_null() => {
+                let names: Value = serde_json::from_str(names).unwrap_or_default();
+                let is_meant = |item: &Value| {
+                    names.as_object().is_some_and(|names| names.iter().all(|(key, of)| item[key] == *of))
+                };
+                items.retain(|item| !is_meant(item));
+            }
+            (Some(("v", text)), Value::Array(items)) => {
+                items.retain(|item| serde_json::from_str::<Value>(text).ok().as_ref() != Some(item));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
 }
 
 /// Whether these fields of a manager have the value at a path in this one.
@@ -220,6 +281,7 @@ mod tests {
         outcome::Reached,
         plan::{Operation, Place, Verb},
         state::{Names, State, normalize},
+        trace::Write,
     };
 
     fn definition() -> Value {
@@ -278,20 +340,21 @@ mod tests {
     #[test]
     fn the_first_object_of_each_kind_is_edited_where_it_first_is() {
         let ready = json!({"ready": true});
+        let reports = |name: &str, manager: &str| {
+            let (name, mut page) = page(name, ready.clone());
+            let entry = json!({"manager": manager, "subresource": "status", "fieldsV1": {"f:status": {"f:ready": {}}}});
+            page["metadata"]["managedFields"] = json!([entry]);
+            (name, page)
+        };
         let user =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "0"}, "data": {"a": "b"}});
         let user = (ObjectName::of("configmaps", &user), user);
         let steps = vec![
             vec![user.clone()],
             vec![user.clone(), page("b", Value::Null)],
-            vec![user, page("a", ready.clone()), page("b", ready), child("b"), child("a")],
+            vec![user, reports("a", FIXTURES), reports("b", "pages"), child("b"), child("a")],
         ];
         let mut reference = reference(steps);
-        assert!(!plans(&reference, false).iter().any(|plan| plan.starts_with("wipe")), "of another program");
-        let mut status = reference.trace.writes[0].clone();
-        (status.object, status.created) = (page("a", Value::Null).0, false);
-        status.place.operation.resource = "pages.example.com/status".to_owned();
-        reference.trace.writes.push(status);
         let expected = [
             "edit spec.size of pages.example.com b after step 1",
             "remove spec.size of pages.example.com b after step 1",
@@ -299,7 +362,7 @@ mod tests {
             "largest spec.size of pages.example.com b after step 1",
             "another label of pages.example.com b after step 1",
             "overwrite data.text of configmaps a after step 2",
-            "wipe status of pages.example.com a after step 2",
+            "wipe status of pages.example.com b after step 2",
         ];
         assert_eq!(plans(&reference, false), expected);
         let without_largest = plans(&reference, true);
@@ -319,6 +382,28 @@ mod tests {
         assert!(!is_applied(&map, &path("data[0]")));
         map["metadata"]["managedFields"][0]["operation"] = "Update".into();
         assert!(!is_applied(&map, &path("data.text")), "another writer may have another value");
+    }
+
+    #[test]
+    fn what_an_operator_has_of_a_status_is_removed() {
+        let item = r#"k:{"type":"Ready"}"#;
+        let fields = json!({"f:ready": {}, "f:deep": {"f:a": {}}, "f:more": {"f:a": {}},
+            "f:conditions": {".": {}, item: {".": {}, "f:type": {}}}, "f:names": {"v:\"a\"": {}}, "f:gone": {}});
+        let of = |manager: &str| json!({"manager": manager, "subresource": "status", "fieldsV1": {"f:status": fields}});
+        let mut object = json!({"metadata": {"managedFields": [of("pages")]}, "status": {"ready": true, "seen": "yes",
+            "deep": {"a": 1}, "more": {"a": 1, "b": 2}, "names": ["a", "b"],
+            "conditions": [{"type": "Ready"}, {"type": "Seen"}]}});
+        let left = json!({"seen": "yes", "more": {"b": 2}, "names": ["b"], "conditions": [{"type": "Seen"}]});
+        assert_eq!(without_status(&object).unwrap()["status"], left);
+        object["status"] = json!({"ready": true});
+        assert_eq!(without_status(&object).unwrap().get("status"), None);
+        object.as_object_mut().unwrap().remove("status");
+        assert_eq!(without_status(&object), None);
+        object["status"] = json!({"ready": true});
+        for foreign in [FIXTURES, USER] {
+            object["metadata"]["managedFields"] = json!([of(foreign)]);
+            assert_eq!(without_status(&object), None);
+        }
     }
 
     #[test]
@@ -344,6 +429,31 @@ mod tests {
         assert_eq!(next(&plan("data.x")), None, "it was the last");
         assert_eq!(next("edit data.text of configmaps a after step 0"), None);
         assert_eq!(next("overwrite data.text of configmaps b after step 0"), None);
+    }
+
+    /// As one that was created by POST, so that all of it is owned alike.
+    #[test]
+    fn labels_of_a_child_come_last_and_equal_ones_once() {
+        let labels = json!({"component": "web", "instance": "a", "name": "web", "part-of": "sites"});
+        let mut of_pods = labels.clone();
+        of_pods["tier"] = "front".into();
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+            "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": of_pods},
+                "spec": {"containers": [{"name": "web", "image": "web:1"}]}}}});
+        let name = ObjectName::of("deployments.apps", &deployment);
+        let of = Object { name: &name, object: &deployment, step: 0, known: &Known::default() };
+        let plans = of.overwritten(&BTreeSet::new());
+        let paths: Vec<_> = plans.iter().map(|plan| plan.edit().unwrap().path.to_string()).collect();
+        let expected = [
+            "spec.template.spec.containers[0].image",
+            "spec.template.spec.containers[0].name",
+            "spec.selector.matchLabels.component",
+            "spec.selector.matchLabels.instance",
+            "spec.selector.matchLabels.name",
+            "spec.selector.matchLabels.part-of",
+            "spec.template.metadata.labels.tier",
+        ];
+        assert_eq!(paths, expected);
     }
 
     #[test]

@@ -22,7 +22,7 @@ const RESTART: Duration = Duration::from_secs(1);
 /// for each process: after a crash, a restart. The future ends where the program would.
 ///
 /// To drop the future has to end all of the program: let it own its tasks, as with a `JoinSet`. A task that goes on gets no answers any
-/// more, but its panics are told as those of the next process, and it reaches fakes.
+/// more, but it reaches fakes, and its panics are told if they are not about a missing answer.
 pub trait Operator<From>: Send + Sync + 'static {
     /// Starts the program. The result tells how it ended.
     fn start(&self, service: ApiService) -> BoxFuture<'static, String>;

@@ -2,7 +2,8 @@
 
 use std::{
     any::Any,
-    cell::{Cell, RefCell},
+    cell::RefCell,
+    collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook},
     sync::{Arc, Once},
 };
@@ -13,42 +14,59 @@ use tokio::task::{Id, try_id};
 
 thread_local! {
     /// The panics of this thread, while it runs an operator.
-    static PANICS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
-    static PROCESSES: Cell<Processes> = const { Cell::new(Processes { first: None, live: None }) };
+    static PANICS: RefCell<Option<Vec<Panic>>> = const { RefCell::new(None) };
+    static PROCESSES: RefCell<Processes> = RefCell::default();
 }
 
-/// The first tasks of processes of the operator: of the first one, and of the one that lives. The numbers of tasks count up, so that those
-/// between them were spawned by a process that is dead.
-#[derive(Clone, Copy, Debug)]
+/// A panic of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Panic {
+    pub(crate) text: String,
+    /// Whether a process had ended, and this is not the first task of the one that lives: who has spawned a task is not known.
+    pub(crate) is_perhaps_of_dead: bool,
+}
+
+/// The processes of the operator.
+#[derive(Debug, Default)]
 struct Processes {
-    first: Option<u64>,
-    live: Option<u64>,
+    has_ended: bool,
+    /// The first task of the one that lives.
+    live: Option<Id>,
+    /// Tasks that get no answer any more, as their process is dead.
+    unanswered: HashSet<Id>,
 }
 
 impl Processes {
-    fn is_dead(self, task: u64) -> bool {
-        self.first.is_some_and(|first| task >= first) && self.live.is_none_or(|live| task < live)
+    /// Whether a panic is about an answer that never came, or is that of a task that was awaited and had such a panic. On a cluster, the
+    /// task would be gone.
+    fn is_unanswered(&mut self, task: Option<Id>, text: &str) -> bool {
+        let passes_on = |of: &Id| text.contains(&format!("JoinError::Panic({of:?},"));
+        let is =
+            task.is_some_and(|task| self.unanswered.contains(&task)) || self.unanswered.iter().any(passes_on);
+        if is {
+            self.unanswered.extend(task);
+        }
+        is
     }
-}
 
-fn number(task: Id) -> Option<u64> {
-    task.to_string().parse().ok()
+    fn is_perhaps_of_dead(&self, task: Option<Id>) -> bool {
+        self.has_ended && task.is_some() && task != self.live
+    }
 }
 
 /// A process begins with this task.
 pub(crate) fn process_begins(task: Id) {
-    let live = number(task);
-    PROCESSES.set(Processes { first: PROCESSES.get().first.or(live), live });
+    PROCESSES.with_borrow_mut(|processes| processes.live = Some(task));
 }
 
-/// The process is dead. On a cluster, what it has spawned would be gone, and panic no more.
+/// The process is dead. What it has spawned goes on, as nothing can end it.
 pub(crate) fn process_ends() {
-    PROCESSES.set(Processes { live: None, ..PROCESSES.get() });
+    PROCESSES.with_borrow_mut(|processes| (processes.has_ended, processes.live) = (true, None));
 }
 
-/// Whether this code runs in a task of a dead process.
-fn is_of_dead_process() -> bool {
-    try_id().and_then(number).is_some_and(|task| PROCESSES.get().is_dead(task))
+/// This task gets no answer, as its process is dead.
+pub(crate) fn gets_no_answer() {
+    PROCESSES.with_borrow_mut(|processes| processes.unanswered.extend(try_id()));
 }
 
 /// Collects panics of this thread from now on, in place of printing them. Those of other threads are printed as before.
@@ -58,15 +76,15 @@ pub(crate) fn collect() {
         let before = take_hook();
         set_hook(Box::new(move |panic| {
             let collected = PANICS.with_borrow_mut(|panics| {
-                let text = panic.to_string().replace('\n', " ");
-                let panics = panics.as_mut();
-                panics
-                    .map(|panics| {
-                        if !is_of_dead_process() {
-                            panics.push(text)
-                        }
-                    })
-                    .is_some()
+                let Some(panics) = panics else { return false };
+                let (text, task) = (panic.to_string().replace('\n', " "), try_id());
+                PROCESSES.with_borrow_mut(|processes| {
+                    if !processes.is_unanswered(task, &text) {
+                        let is_perhaps_of_dead = processes.is_perhaps_of_dead(task);
+                        panics.push(Panic { text, is_perhaps_of_dead });
+                    }
+                });
+                true
             });
             if !collected {
                 before(panic);
@@ -74,7 +92,7 @@ pub(crate) fn collect() {
         }));
     });
     PANICS.set(Some(Vec::new()));
-    PROCESSES.set(Processes { first: None, live: None });
+    PROCESSES.take();
 }
 
 /// Forgets the panics until now: they are not those of the operator that is judged.
@@ -83,7 +101,7 @@ pub(crate) fn forget() {
 }
 
 /// The panics since [`collect`]. Later ones are printed again.
-pub(crate) fn take() -> Vec<String> {
+pub(crate) fn take() -> Vec<Panic> {
     PANICS.take().unwrap_or_default()
 }
 
@@ -131,10 +149,10 @@ impl TestFailure {
         // The hook has its place, if this is the thread of the run. One that is passed on from another thread calls no hook.
         let end = text.map(|text| format!(": {}", text.replace('\n', " "))).unwrap_or_default();
         let mut panics = PANICS.take();
-        let with_place = panics.as_mut().and_then(|panics| panics.pop_if(|last| last.ends_with(&end)));
+        let with_place = panics.as_mut().and_then(|panics| panics.pop_if(|last| last.text.ends_with(&end)));
         let follows_panic = panics.as_ref().is_some_and(|panics| !panics.is_empty());
         PANICS.set(panics);
-        let text = with_place.unwrap_or_else(|| format!("panicked{end}"));
+        let text = with_place.map_or_else(|| format!("panicked{end}"), |panic| panic.text);
         self.0.lock().get_or_insert(Failed { text: format!("{what} of the test {text}"), follows_panic });
     }
 
@@ -158,18 +176,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn tasks_of_dead_processes_are_known_by_their_numbers() {
-        let mut numbers = Vec::new();
-        for _ in 0..4 {
-            numbers.push(number(tokio::spawn(async {}).id()).unwrap());
-        }
-        assert!(numbers.is_sorted(), "they count up");
-        let [test, first, spawned, second] = numbers[..] else { panic!() };
-        let dead = |first, live| [test, spawned, second].map(|task| Processes { first, live }.is_dead(task));
-        assert_eq!(dead(None, None), [false; 3], "no process yet");
-        assert_eq!(dead(Some(first), Some(first)), [false; 3]);
-        assert_eq!(dead(Some(first), Some(second)), [false, true, false]);
-        assert_eq!(dead(Some(first), None), [false, true, true], "none lives");
+    async fn tasks_without_an_answer_are_known_and_who_awaits_them() {
+        let spawn = || tokio::spawn(async {}).id();
+        let (first, lost, awaits, awaits_that, other) = (spawn(), spawn(), spawn(), spawn(), spawn());
+        let mut processes = Processes { unanswered: HashSet::from([lost]), ..Processes::default() };
+        let mut is = |task, text: &str| processes.is_unanswered(Some(task), text);
+        let failed = |task| format!("called `Result::unwrap()`: JoinError::Panic({task:?}, \"an answer\")");
+        assert!(is(lost, "an answer") && is(awaits, &failed(lost)) && is(awaits_that, &failed(awaits)));
+        assert!(!is(other, &failed(first)) && !is(first, "an answer"));
+        assert!(!processes.is_unanswered(None, "an answer"));
+        processes.live = Some(first);
+        assert!(!processes.is_perhaps_of_dead(Some(other)), "none has ended");
+        processes.has_ended = true;
+        assert!(processes.is_perhaps_of_dead(Some(other)) && !processes.is_perhaps_of_dead(Some(first)));
+        assert!(!processes.is_perhaps_of_dead(None), "the run itself");
     }
 
     #[test]
@@ -177,7 +197,8 @@ mod tests {
         collect();
         assert!(std::panic::catch_unwind(|| panic!("of the operator")).is_err());
         let panics = take();
-        assert!(panics[0].contains("panics.rs") && panics[0].ends_with("of the operator"), "{panics:?}");
+        let text = &panics[0].text;
+        assert!(text.contains("panics.rs") && text.ends_with("of the operator"), "{text}");
         assert!(take().is_empty());
     }
 
@@ -192,7 +213,7 @@ mod tests {
         assert_eq!(failure.catch(|| "the step".to_owned(), || resume_unwind(of_thread)), None::<()>);
         assert_eq!(failure.text().unwrap(), "the step of the test panicked: of the test");
         assert!(failure.follows_panic());
-        assert!(matches!(&take()[..], [one] if one.ends_with("of the operator")));
+        assert!(matches!(&take()[..], [one] if one.text.ends_with("of the operator")));
     }
 
     #[test]
@@ -205,7 +226,7 @@ mod tests {
         let text = failure.text().unwrap();
         assert!(text.starts_with("the fake \"bucket\" of the test panicked at "), "{text}");
         assert!(text.contains("panics.rs") && text.ends_with("no bucket"), "{text}");
-        assert_eq!(take(), [""; 0]);
+        assert!(take().is_empty());
         // On a thread without a run.
         let failure = TestFailure::default();
         let elsewhere = failure.clone();

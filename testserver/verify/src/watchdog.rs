@@ -2,9 +2,10 @@
 //! of a run is on one thread.
 
 use std::{
+    cell::RefCell,
     io::{self, Write},
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
         mpsc::{RecvTimeoutError, Sender, channel},
     },
@@ -16,6 +17,18 @@ use std::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// How often the run shows that it is alive, in its own time.
 const BEAT: Duration = Duration::from_secs(30);
+
+thread_local! {
+    /// Those of the run of this thread.
+    static BEATS: RefCell<Weak<AtomicU64>> = const { RefCell::new(Weak::new()) };
+}
+
+/// The run of this thread has done something: a long time of its own may pass slowly.
+pub(crate) fn beat_once() {
+    if let Some(beats) = BEATS.with_borrow(Weak::upgrade) {
+        beats.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 /// Watches a run until it is dropped.
 pub(crate) struct Watchdog {
@@ -29,6 +42,7 @@ impl Watchdog {
     pub(crate) fn start(patience: Duration, stuck: impl FnOnce() + Send + 'static) -> Self {
         let beats = Arc::new(AtomicU64::new(0));
         let (run, ended) = channel::<()>();
+        BEATS.set(Arc::downgrade(&beats));
         let counted = beats.clone();
         thread::spawn(move || {
             let mut before = counted.load(Ordering::Relaxed);
@@ -70,7 +84,20 @@ pub(crate) fn end_process(plan: &str) {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use http::Request;
+    use http_body_util::Full;
+    use kube_testserver::ApiServer;
+    use tower::ServiceExt;
+
     use super::*;
+    use crate::{
+        gate::{ApiService, Session},
+        kinds::Kinds,
+        panics::TestFailure,
+        plan::Plan,
+        state::Names,
+    };
 
     #[test]
     fn a_run_without_a_beat_is_stuck() {
@@ -78,6 +105,19 @@ mod tests {
         let watchdog = Watchdog::start(Duration::from_millis(20), move || stuck.send(()).unwrap());
         told.recv_timeout(Duration::from_secs(60)).unwrap();
         drop(watchdog);
+    }
+
+    #[tokio::test]
+    async fn a_request_is_a_beat() {
+        let watchdog = Watchdog::start(Duration::from_secs(3600), || {});
+        let (server, plan) = (ApiServer::new(), Plan::default());
+        let kinds = Kinds::discover(&server).await;
+        let session =
+            Session::new(server, Names::default(), kinds, &plan, Arc::from([]), TestFailure::default());
+        let before = watchdog.beats.load(Ordering::Relaxed);
+        let request = Request::get("/api/v1/pods").body(Full::new(Bytes::new())).unwrap();
+        ApiService::new(&session, session.incarnation()).oneshot(request).await.unwrap();
+        assert!(watchdog.beats.load(Ordering::Relaxed) > before);
     }
 
     /// This test again, in a process of its own.

@@ -50,14 +50,24 @@ fn a_silent_watch_stays_open() {
     assert_eq!(report.tried(), 2, "each kind is listed once, as over HTTP/2: {report}");
 }
 
-/// It asks again and again, in a task of its own, and expects an answer within half a minute.
+/// It asks again and again, in tasks of its own, and expects an answer within half a minute.
 async fn expects_answers(client: Client) {
-    let pages: Api<Page> = Api::all(client.clone());
+    let ask = |client: Client| async move {
+        let pages: Api<Page> = Api::all(client);
+        let answer = timeout(Duration::from_secs(30), pages.list(&ListParams::default())).await;
+        drop(answer.expect("the server answers in half a minute"));
+        sleep(Duration::from_secs(20)).await;
+    };
+    let again = client.clone();
     tokio::spawn(async move {
         loop {
-            let answer = timeout(Duration::from_secs(30), pages.list(&ListParams::default())).await;
-            drop(answer.expect("the server answers in half a minute"));
-            sleep(Duration::from_secs(20)).await;
+            ask(again.clone()).await;
+        }
+    });
+    let anew = client.clone();
+    tokio::spawn(async move {
+        loop {
+            tokio::spawn(ask(anew.clone())).await.unwrap();
         }
     });
     control(client, one_child).await;

@@ -50,7 +50,11 @@ enum Color {
 #[derive(Serialize, Deserialize, Clone, Debug, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SiteStatus {
+    #[serde(default)]
     ready: bool,
+    /// Of another program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<String>,
 }
 
 const ALL: [Family; 5] =
@@ -102,7 +106,7 @@ pub(crate) fn data(site: &Site) -> Value {
 /// All fields but the color and the code; the status is derived from the child.
 pub(crate) async fn reflects(site: Arc<Site>, client: Client) -> Result {
     let map = apply(&client, &site, &site.name_any(), data(&site)).await?;
-    if site.status.is_none() {
+    if site.status.as_ref().is_none_or(|status| !status.ready) {
         let status = Patch::Merge(json!({"status": {"ready": map.uid().is_some()}}));
         let sites: Api<Site> = Api::default_namespaced(client);
         sites.patch_status(&site.name_any(), &PatchParams::default(), &status).await?;

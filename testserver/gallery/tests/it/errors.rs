@@ -59,7 +59,7 @@ pub(crate) async fn gives_up(client: Client) {
     control_with(client, one_child, Action::await_change()).await;
 }
 
-/// BUG: each process that had an error says so every five minutes, for ever.
+/// BUG: each process that had an error says so every four minutes, for ever.
 pub(crate) fn complains(client: Client) -> impl Future<Output = ()> {
     let begun = Arc::new(Once::new());
     control(client, move |page, client| {
@@ -77,10 +77,10 @@ pub(crate) fn complains(client: Client) -> impl Future<Output = ()> {
 async fn complain(client: Client) {
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     for count in 1.. {
-        tokio::time::sleep(Duration::from_secs(300)).await;
+        tokio::time::sleep(Duration::from_secs(240)).await;
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "complaint"},
             "data": {"count": format!("{count} times")}});
-        // It is tried again in five minutes.
+        // It is tried again in four minutes.
         drop(maps.patch("complaint", &PatchParams::apply("pages").force(), &Patch::Apply(map)).await);
     }
 }

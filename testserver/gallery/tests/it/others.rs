@@ -7,12 +7,13 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
+    core::CustomResourceExt,
     runtime::{
         controller::{Action, Controller},
         watcher,
     },
 };
-use kube_verify::Family;
+use kube_verify::{Family, Verify};
 use serde_json::json;
 
 use super::{
@@ -39,6 +40,15 @@ fn a_status_of_another_program_is_not_wiped() {
     assert!(report.is_ok() && report.tried() == 1, "{report}");
 }
 
+#[test]
+fn what_another_program_has_of_a_status_is_not_wiped() {
+    let seen = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "0"},
+        "spec": {"text": "one", "size": 1}, "status": {"seen": "yes"}});
+    let verify = edits::verify(|_| |client: Client| control(client, reflects)).fixtures(seen);
+    let report = verify.families([Family::StatusWiped]).report();
+    assert!(report.is_ok() && report.tried() == 1, "{report}");
+}
+
 /// The child says of which generation it is.
 async fn notes_the_generation(site: Arc<Site>, client: Client) -> Result {
     let mut data = data(&site);
@@ -55,6 +65,23 @@ fn a_copy_of_the_generation_is_no_use_of_a_field() {
     assert!(report.is_ok(), "{report}");
     let named = &report.to_json()["changesNothing"];
     assert_eq!(*named, json!(["spec.code of sites.example.com", "spec.color of sites.example.com"]));
+}
+
+/// The size goes from 1 to 2, as the generation does.
+#[test]
+fn a_value_that_changes_as_the_generation_does_is_used() {
+    let site = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "a"},
+        "spec": {"text": "one two", "size": 1, "color": "Red"}});
+    let named = |new: Verify| {
+        let site = site.clone();
+        let verify = new.crds([Site::crd()]).step("create", move |step| step.apply(site));
+        let report = verify.families([Family::Change]).report();
+        assert!(report.is_ok(), "{report}");
+        report.to_json()["changesNothing"].clone()
+    };
+    let color = json!(["spec.color of sites.example.com"]);
+    assert_eq!(named(Verify::new(|_| |client: Client| control(client, reflects))), color);
+    assert_eq!(named(Verify::new(|_| |client: Client| control(client, notes_the_generation))), color);
 }
 
 /// A Deployment of one container.

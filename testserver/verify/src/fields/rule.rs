@@ -39,12 +39,13 @@ impl Type {
 
 /// The values that a schema lists, also in the branches of an `anyOf` or `oneOf`, as optional enums have them; null is none of them.
 pub(super) fn listed(schema: &Value) -> Option<Vec<&Value>> {
-    let of = |schema: &'_ Value| schema["enum"].is_array();
-    let lists: Vec<&Value> = if of(schema) {
+    let is_list = |schema: &Value| schema["enum"].is_array();
+    let lists: Vec<&Value> = if is_list(schema) {
         vec![schema]
     } else {
-        let branches = ["anyOf", "oneOf"].into_iter().find_map(|name| schema[name].as_array())?;
-        branches.iter().all(of).then(|| branches.iter().collect())?
+        let branches = ["anyOf", "oneOf"].into_iter().filter_map(|name| schema[name].as_array());
+        let of_lists = |branches: &&Vec<Value>| !branches.is_empty() && branches.iter().all(is_list);
+        branches.into_iter().find(of_lists)?.iter().collect()
     };
     let values = lists.into_iter().filter_map(|schema| schema["enum"].as_array()).flatten();
     Some(values.filter(|value| !value.is_null()).collect())
@@ -130,6 +131,8 @@ mod tests {
         assert_eq!(of(&json!({"oneOf": [{"enum": ["a"]}, {"enum": ["b"]}]})), Some(json!(["a", "b"])));
         assert_eq!(of(&json!({"oneOf": [{"enum": ["a"]}, {"pattern": "b"}]})), None);
         assert_eq!(of(&json!({"type": "string"})), None);
+        assert_eq!(of(&json!({"anyOf": [{"minLength": 1}], "oneOf": [{"enum": ["a"]}]})), Some(json!(["a"])));
+        assert_eq!(of(&json!({"anyOf": []})), None, "an empty list says nothing");
     }
 
     #[test]

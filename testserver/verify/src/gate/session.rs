@@ -22,10 +22,11 @@ use crate::{
     finding::{Finding, Oracle},
     invariant::Invariant,
     kinds::{Kinds, split},
-    panics::TestFailure,
+    panics::{TestFailure, gets_no_answer},
     plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
     state::{Names, ObjectName, State, TOUCHED},
     trace::{Line, Trace},
+    watchdog::beat_once,
 };
 
 /// An operator with more requests in a step, or in the still hour at the end, is in a loop.
@@ -211,12 +212,21 @@ impl Session {
     /// Waits for ever once this incarnation has crashed.
     pub(super) async fn alive(&self, incarnation: u64) {
         if self.is_dead(incarnation) {
-            pending::<()>().await;
+            self.hang(incarnation).await
         }
+    }
+
+    /// Waits for ever.
+    pub(super) async fn hang<T>(&self, incarnation: u64) -> T {
+        if self.incarnation() != incarnation {
+            gets_no_answer();
+        }
+        pending().await
     }
 
     /// Counts a request of the operator. One beyond the limit is a finding, and the last.
     pub(super) fn count_request(&self, what: &str) {
+        beat_once();
         let mut inner = self.inner.lock();
         inner.requests += 1;
         if inner.requests.is_multiple_of(MANY_REQUESTS) {

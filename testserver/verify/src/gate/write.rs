@@ -1,6 +1,6 @@
 //! Writes, with the faults that can happen to them.
 
-use std::{future::pending, io, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header::CONTENT_TYPE, request::Parts};
@@ -40,24 +40,24 @@ pub(super) async fn respond(
     match fault {
         Some(RequestFault::CrashBefore) => {
             session.crash();
-            return pending().await;
+            return session.hang(incarnation).await;
         }
         Some(RequestFault::Late) => {
             session.crash();
             tokio::spawn(arrive_late(session.clone(), target.clone(), place, parts, body));
-            return pending().await;
+            return session.hang(incarnation).await;
         }
         Some(RequestFault::LateByAStep) => {
             session.crash();
-            let (session, target) = (session.clone(), target.clone());
+            let (run, target) = (session.clone(), target.clone());
             tokio::spawn(async move {
-                let sent_in = session.step();
-                while session.step() == sent_in {
+                let sent_in = run.step();
+                while run.step() == sent_in {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
-                arrive_late(session, target, place, parts, body).await;
+                arrive_late(run, target, place, parts, body).await;
             });
-            return pending().await;
+            return session.hang(incarnation).await;
         }
         Some(RequestFault::OtherWriter) => touch(session, target, &parts, &place).await,
         _ => {}

@@ -16,7 +16,7 @@ use crate::{
     operator::{Versions, World, supervise},
     oracle,
     outcome::{Known, Outcome, Reached, Reference},
-    panics::{self, TestFailure},
+    panics::{self, Panic, TestFailure},
     plan::{EventFault, Injection, Plan},
     scenario::Scenario,
     state::{Difference, Hidden, Normal, compare, normalize, paths},
@@ -61,7 +61,7 @@ pub(crate) fn run(
     let mut outcome = runtime.block_on(begun);
     runtime.shutdown_background();
     // Each once: an operator that always panics is started again every second.
-    let panics: BTreeSet<String> = panics::take().iter().map(|panic| outcome.hidden.text(panic)).collect();
+    let panics = told(scenario, &outcome, panics::take());
     // What the operator has left with its panic, such as a poisoned lock, is its own fault.
     let is_error = outcome.is_old || panics.is_empty() || !failure.follows_panic();
     let failure = failure.text().map(|failure| outcome.hidden.text(&failure));
@@ -77,6 +77,19 @@ pub(crate) fn run(
     }
     outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
     Ok(outcome)
+}
+
+/// The texts of panics.
+fn told(scenario: &Scenario, outcome: &Outcome, panics: Vec<Panic>) -> BTreeSet<String> {
+    let text = |panic: &Panic| outcome.hidden.text(&panic.text);
+    let (doubtful, certain): (Vec<_>, Vec<_>) = panics.iter().partition(|panic| panic.is_perhaps_of_dead);
+    let mut texts: BTreeSet<String> = certain.into_iter().map(text).collect();
+    for text in doubtful.into_iter().map(text) {
+        if !texts.contains(&text) && !scenario.allows.allow(&text) {
+            texts.insert(format!("{text} (perhaps of a process that had ended)"));
+        }
+    }
+    texts
 }
 
 /// How the steps have ended.

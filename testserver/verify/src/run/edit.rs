@@ -1,6 +1,6 @@
 //! What a user does to an object, and takes back: the state has to be as before.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -10,7 +10,7 @@ use super::{
     times::QUIET,
 };
 use crate::{
-    edits::{USER, is_applied, of_fields, overwriting},
+    edits::{USER, is_applied, of_fields, overwriting, without_status},
     family::Family,
     fields::merge_patch,
     finding::{Finding, Oracle},
@@ -33,12 +33,14 @@ struct User {
     path: String,
     before: Value,
     after: Value,
+    /// The copies of its generation, if the edit has changed nothing else.
+    copies: Option<BTreeSet<String>>,
 }
 
 impl Run<'_> {
     /// The edit, and the way back.
     pub(super) async fn edit(&mut self, edit: &Edit, at: usize) -> End {
-        let Some(user) = self.user(edit).await else { return End::Edited };
+        let Some(mut user) = self.user(edit).await else { return End::Edited };
         let Some(reference) = self.reference else { return End::Edited };
         let Some(expected) = reference.steps.get(at) else { return End::Edited };
         let expected = self.plain(expected.state.clone(), expected.external.clone());
@@ -63,7 +65,7 @@ impl Run<'_> {
             EditFault::Overwrite => is_applied(&user.before, &edit.path),
             _ => false,
         };
-        if !restores && !self.take_back(edit, &user, reference, &expected, at).await {
+        if !restores && !self.take_back(edit, &mut user, reference, &expected, at).await {
             return End::Edited;
         }
         if self.settle(at).await {
@@ -76,7 +78,7 @@ impl Run<'_> {
     async fn take_back(
         &mut self,
         edit: &Edit,
-        user: &User,
+        user: &mut User,
         reference: &Reference,
         expected: &Reached,
         at: usize,
@@ -84,8 +86,8 @@ impl Run<'_> {
         if !self.survive(at).await {
             return false;
         }
-        if edit.fault == EditFault::Change && self.has_changed_nothing(user, reference, expected) {
-            self.outcome.edited = Some(Edited::ChangedNothing);
+        if edit.fault == EditFault::Change {
+            user.copies = self.copies(user, reference, expected);
         }
         if edit.fault == EditFault::Overwrite {
             let now = self.object(&user.name);
@@ -140,9 +142,12 @@ impl Run<'_> {
         loop {
             let reached = self.now();
             let mut differences = self.differences_from(expected, reference, &reached);
-            let now = self.object(&user.name).unwrap_or_default();
-            differences.retain(|difference| !is_generation(difference, &user.before, &now));
+            let copies = self.take_copies(user, &mut differences);
             if differences.is_empty() {
+                // What the field has changed is as before; the generation is not.
+                if user.copies.as_ref() == Some(&copies) {
+                    self.outcome.edited = Some(Edited::ChangedNothing);
+                }
                 return;
             }
             if begun.elapsed() > PATIENCE {
@@ -153,18 +158,30 @@ impl Run<'_> {
         }
     }
 
-    /// Whether nothing but the spec of the object itself is another one.
-    fn has_changed_nothing(&mut self, user: &User, reference: &Reference, expected: &Reached) -> bool {
+    /// What looks like copies of the generation, if nothing else but the spec of the object itself is another one. After the way back they
+    /// have to be such again: a field that is used may have gone from 1 to 2 as well.
+    fn copies(&mut self, user: &User, reference: &Reference, expected: &Reached) -> Option<BTreeSet<String>> {
         let reached = self.now();
-        let now = self.object(&user.name).unwrap_or_default();
         let name = self.known.names.template(&user.name.resource, &user.name.name);
         let spec = format!("{}.spec", ObjectName { name, ..user.name.clone() });
+        let mut differences = self.differences_from(expected, reference, &reached);
+        let copies = self.take_copies(user, &mut differences);
         let is_own = |difference: &Difference| match difference {
             Difference::Value { at, .. } => at.starts_with(&spec),
             _ => false,
         };
-        let mut differences = self.differences_from(expected, reference, &reached).into_iter();
-        differences.all(|difference| is_own(&difference) || is_generation(&difference, &user.before, &now))
+        differences.iter().all(is_own).then_some(copies)
+    }
+
+    /// Takes out the differences that are copies of the generation, and tells where they are.
+    fn take_copies(&self, user: &User, differences: &mut Vec<Difference>) -> BTreeSet<String> {
+        let now = self.object(&user.name).unwrap_or_default();
+        let taken = differences.extract_if(.., |difference| is_generation(difference, &user.before, &now));
+        let at = |difference| match difference {
+            Difference::Value { at, .. } => Some(at),
+            _ => None,
+        };
+        taken.filter_map(at).collect()
     }
 
     fn differences_from(
@@ -209,10 +226,7 @@ impl Run<'_> {
                 after["metadata"]["labels"][LABEL] = "yes".into();
                 after["metadata"]["annotations"][LABEL] = "yes".into();
             }
-            EditFault::WipeStatus => {
-                after = before.clone();
-                after.as_object_mut()?.remove("status")?;
-            }
+            EditFault::WipeStatus => after = without_status(&before)?,
             EditFault::Overwrite => {
                 after = before.clone();
                 let value = overwriting(&edit.resource, &edit.path, &before)?;
@@ -229,7 +243,7 @@ impl Run<'_> {
         // The operator may have installed the definition.
         let installed = Kinds::discover(&self.session.server).await;
         let path = installed.of(&before)?.path(&name.namespace, &name.name);
-        Some(User { name, path, before, after })
+        Some(User { name, path, before, after, copies: None })
     }
 
     fn object(&self, name: &ObjectName) -> Option<Value> {
@@ -249,7 +263,8 @@ impl Run<'_> {
         self.session.log(format!("user: PATCH {}{subresource} → {code} {why}", user.path).trim_end());
         self.session.check_invariants();
         if !is_success(code) && !is_refusal(code) {
-            let what = format!("after step {at}, the edit fails: {code} {why}");
+            let sent = if *to == user.before { "the way back" } else { "the edit" };
+            let what = format!("after step {at}, {sent} fails: {code} {why}");
             self.outcome.findings.push(Finding::new(Oracle::Workload, what));
         }
         code

@@ -306,6 +306,26 @@ fn a_panic_of_the_test_is_an_error_that_names_the_closure() {
     }
 }
 
+/// What a fake has spawned for a process panics when that ends.
+#[test]
+fn a_panic_of_what_a_dead_process_has_left_is_told_as_such() {
+    let verify = Verify::new(|_| {
+        |service: ApiService| {
+            let (lives, ended) = tokio::sync::oneshot::channel::<()>();
+            tokio::spawn(async { ended.await.expect("the fake is used") });
+            async move {
+                map(&service, "POST", "made").await;
+                std::future::pending::<()>().await;
+                drop(lives);
+            }
+        }
+    });
+    let report = verify.step("create", |step| step.apply(WANTED)).families([Family::Restart]).report();
+    let found: Vec<_> = report.findings().map(|(_, finding)| finding.to_string()).collect();
+    let end = "the fake is used: RecvError(()) (perhaps of a process that had ended)";
+    assert!(found.iter().any(|found| found.starts_with("[panic] ") && found.ends_with(end)), "{found:?}");
+}
+
 #[test]
 fn what_the_operator_breaks_with_its_panic_is_no_error_of_the_test() {
     type Bucket = std::sync::Mutex<Vec<u8>>;
