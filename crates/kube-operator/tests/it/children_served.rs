@@ -238,9 +238,15 @@ async fn what_a_mismatch_cannot_replace_is_deleted() {
     assert_eq!(status.action(), Action::requeue(Duration::from_secs(60)));
     serve_v1(&client, true).await;
     kind.next().await;
-    let status = apply(wanted().await, &client).await;
-    assert_eq!(status.to_string(), "the child is ready");
-    assert!(Leaves::default_namespaced(client.clone()).get_opt("old").await.unwrap().is_none());
+    drop(apply(wanted().await, &client).await);
+    let old = async || Leaves::default_namespaced(client.clone()).get_opt("old").await.unwrap();
+    let gone = async {
+        while old().await.is_some() {
+            sleep(Duration::from_secs(1)).await
+        }
+    };
+    timeout(Duration::from_secs(60), gone).await.unwrap();
+    assert!(is_there(&client).await);
 }
 
 #[tokio::test(start_paused = true)]
