@@ -54,7 +54,7 @@ pub(crate) enum CollectionEvent<K> {
     Progress { resource_version: String },
     /// The object exists and cannot be decoded; or, if `deleted` is set, it was deleted and its last state cannot be decoded.
     Undecodable(UndecodableObject),
-    /// There is no watch, because it is not known whether the server has the kind: nothing is known of the objects, and nobody waits for them.
+    /// There is no watch, because it is not known whether the server has the kind: nobody waits for its objects.
     Closed,
 }
 
