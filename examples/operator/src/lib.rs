@@ -80,10 +80,7 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
         .owns(Api::<Deployment>::all(client.clone()), CHILDREN.watch())
         .owns(Api::<ConfigMap>::all(client.clone()), CHILDREN.watch())
         .owns_related(advice.if_served(&served));
-    let context = Arc::new(reconcile::Context {
-        client: client.clone(),
-        advice: served.kind::<VerticalPodAutoscaler>(),
-    });
+    let context = Arc::new(reconcile::Context { client: client.clone(), served });
 
     manager
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Finalizers)

@@ -11,7 +11,7 @@ use kube::{
         conditions::{Conditions, InvalidCondition, Summary},
         controller::Action,
         finalizer::{self, Event, finalizer},
-        served::ServedKind,
+        served::ServedKinds,
         status::{StatusError, apply_status},
     },
 };
@@ -29,7 +29,7 @@ pub struct Context {
     /// For all requests.
     pub client: Client,
     /// Whether the cluster has the vertical pod autoscaler.
-    pub advice: ServedKind,
+    pub served: ServedKinds,
 }
 
 /// Why a page was not reconciled. The controller retries with backoff.
@@ -67,12 +67,12 @@ pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action,
 }
 
 async fn publish(page: &Page, pages: &Api<Page>, context: &Context) -> Result<Action, Error> {
-    let Context { client, advice } = context;
+    let Context { client, served } = context;
     write_index(page, client, Some(&page.spec.title)).await?;
     let mut children = Children::of(CHILDREN, page);
     children.add("content", &content(page));
     children.add("server", &server(page)).after("content");
-    children.add("advice", &recommendation(page)).if_served(advice);
+    children.add("advice", &recommendation(page)).if_served(served);
     let children = children.apply(client).await?.into_result()?;
     tracing::info!(%children, "applied");
 

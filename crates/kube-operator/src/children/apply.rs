@@ -41,7 +41,7 @@ impl Children {
             return Ok(checked.untouched(why));
         }
         let owner = checked.owner_object(client.clone());
-        let (places, release) = (checked.served_places(), checked.release.clone());
+        let (places, release) = (checked.possible_places(), checked.release.clone());
         let known = Record::read(&checked.set, &checked.meta);
         let mut recorded = known.places.clone();
         let confirmed = OnceCell::new();
@@ -50,8 +50,12 @@ impl Children {
             recorded.extend(owner.update(|record| record.extended(&places, &release)).await?.places);
             drop(confirmed.set(()));
         }
+        // Nothing is known to be at the others, and nothing is forgotten of them.
+        let missing = &checked.places() - &places;
         recorded.extend(places);
-        let observed = observe(client, &checked.selector(), &recorded, &checked.kinds()).await;
+        let asked = &recorded - &missing;
+        let mut observed = observe(client, &checked.selector(), &asked, &checked.kinds()).await;
+        observed.extend(missing.into_iter().map(|place| (place, Collection::NotServed)));
         let apply =
             Apply::of_set(client.clone(), checked.set.manager(), checked.owner.clone(), checked.dry_run);
         let run = Run { client, checked: &checked, owner, observed, apply, confirmed };
@@ -84,6 +88,13 @@ impl Checked {
             dry_run: self.dry_run,
             ..ChildrenStatus::default()
         }
+    }
+
+    /// Whether a child of this kind is wanted, and cannot be applied in the form that the cluster has.
+    fn leaves_alone(&self, resource: &ApiResource) -> bool {
+        let is_same = |it: &ApiResource| (&it.group, &it.kind) == (&resource.group, &resource.kind);
+        let mut of_kind = self.wanted.iter().filter(|it| is_same(&it.member.resource));
+        of_kind.any(|it| it.member.unserved.is_some())
     }
 
     pub(super) fn fates(&self) -> Fates<'_> {
@@ -179,7 +190,7 @@ impl Run<'_> {
     /// Before the first creation: the owner is still the one that the reconcile works with, and records all places. What a cache showed of
     /// the record may have been changed by another program since.
     async fn confirm(&self) -> Result<(), ChildrenError> {
-        let (places, release) = (self.checked.served_places(), &self.checked.release);
+        let (places, release) = (self.checked.possible_places(), &self.checked.release);
         match self.checked.dry_run {
             true => self.owner.current().await.map(drop),
             false => self.owner.update(|record| record.extended(&places, release)).await.map(drop),
@@ -231,17 +242,18 @@ impl Run<'_> {
     /// Says what is not deleted yet: not all children are applied.
     fn keep_unwanted(&self, status: &mut ChildrenStatus) {
         let (unwanted, _) = unwanted(&self.observed, &self.checked.fates());
-        status.removed.extend(unwanted.iter().map(|(resource, object)| RemovedChild {
-            object: title(resource, object),
-            state: RemovalState::Waiting(vec!["all children are applied".to_owned()]),
-        }));
+        status.removed.extend(unwanted.iter().map(waiting));
     }
 
     /// Deletes what is no longer wanted, and forgets the places at which nothing is left.
     async fn remove_unwanted(&self, status: &mut ChildrenStatus) -> Result<(), ChildrenError> {
         let (unwanted, unknown) = unwanted(&self.observed, &self.checked.fates());
         let empty = self.empty_places(&unwanted);
+        let is_left_alone =
+            |(resource, _): &(ApiResource, DynamicObject)| self.checked.leaves_alone(resource);
+        let (left_alone, unwanted): (Vec<_>, Vec<_>) = unwanted.into_iter().partition(is_left_alone);
         status.removed.extend(unknown);
+        status.removed.extend(left_alone.iter().map(waiting));
         if unwanted.is_empty() && empty.is_empty() {
             return Ok(());
         }
@@ -293,7 +305,8 @@ impl ChildStatus {
             ChildState::Ready | ChildState::Stopped | ChildState::NotServed(Availability::Missing(_)) => {
                 Step::Ready
             }
-            ChildState::NotReady(_) => Step::NotReady,
+            // Of the cluster's form of the kind, nothing is deleted.
+            ChildState::NotReady(_) | ChildState::NotServed(Availability::Mismatch(_)) => Step::NotReady,
             _ => Step::Failed,
         }
     }
@@ -319,6 +332,12 @@ pub(super) fn unwanted(
         }
     }
     (objects, unknown)
+}
+
+/// What is not deleted yet.
+fn waiting((resource, object): &(ApiResource, DynamicObject)) -> RemovedChild {
+    let all = "all children are applied".to_owned();
+    RemovedChild { object: title(resource, object), state: RemovalState::Waiting(vec![all]) }
 }
 
 fn place(resource: &ApiResource, object: &DynamicObject) -> Place {

@@ -12,6 +12,7 @@ use super::{
 use crate::apply::{Child, ChildPatch, InvalidChild, Owner};
 use kube_client::Client;
 use kube_core::{ApiResource, ObjectMeta, Resource, apply::Configuration};
+use kube_runtime::served::Availability;
 use semver::Version;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -240,10 +241,11 @@ impl Checked {
         self.wanted.iter().map(|it| it.place.clone()).collect()
     }
 
-    /// The places where something may be written.
-    pub(super) fn served_places(&self) -> BTreeSet<Place> {
-        let served = self.wanted.iter().filter(|it| it.member.unserved.is_none());
-        served.map(|it| it.place.clone()).collect()
+    /// The places where there may be children: all but those of kinds that the cluster does not have.
+    pub(super) fn possible_places(&self) -> BTreeSet<Place> {
+        let is_missing = |it: &&Wanted| matches!(it.member.unserved, Some(Availability::Missing(_)));
+        let possible = self.wanted.iter().filter(|it| !is_missing(it));
+        possible.map(|it| it.place.clone()).collect()
     }
 
     /// The kinds of the children, by group and kind.

@@ -1,8 +1,8 @@
 //! One child in a set, as the reconcile describes it.
 
 use crate::apply::{ChildPatch, InvalidChild};
-use kube_core::{ApiResource, DynamicObject, Resource, dynamic::ParseDynamicObjectError};
-use kube_runtime::served::{Availability, ServedKind};
+use kube_core::{ApiResource, DynamicObject, Resource, discovery::Scope, dynamic::ParseDynamicObjectError};
+use kube_runtime::served::{Availability, ServedKinds, scope_of};
 use kube_tools::ready::Readiness;
 use serde::de::DeserializeOwned;
 use std::{fmt, marker::PhantomData};
@@ -53,19 +53,31 @@ impl<'a, K> Added<'a, K> {
         self
     }
 
-    /// Only while the cluster serves its kind, which may be installed later and removed: see
-    /// [`ServedKinds`](kube_runtime::served::ServedKinds). `kind` is the child's.
+    /// Only while the cluster serves its kind in its version, which may be installed later and removed: as `kinds` knows now. Use one
+    /// [`ServedKinds`] for the whole program, of the cluster that the children are applied to.
     ///
-    /// Otherwise the child is left alone, which is [`NotServed`](super::ChildState::NotServed) in the status. It is not deleted where the
-    /// server could not say whether it serves the kind, or serves it in another version only; what comes after it waits then. Where the
-    /// kind is missing, the others go on without it. For the next reconcile when that changes, watch the kind by
-    /// [`Related::if_served`](kube_runtime::controller::Related::if_served).
+    /// Otherwise the child is left alone, which is [`NotServed`](super::ChildState::NotServed) in the status:
+    ///
+    /// - Where the kind is missing, the others go on without it.
+    /// - Where the server has the kind in another form, such as another version, the child may exist: the set is not ready, what comes
+    ///   after the child waits, and no object of its kind is deleted; while something waits, nothing at all.
+    /// - Where the server could not say it, or has not yet, the same, and nothing at all is deleted.
+    ///
+    /// In the last two cases, [`action`](super::ChildrenStatus::action) is another reconcile within a minute. For the one when the kind
+    /// comes or goes, watch it by [`Related::if_served`](kube_runtime::controller::Related::if_served).
     ///
     /// # Panics
     ///
     /// Outside of a tokio runtime.
-    pub fn if_served(self, kind: &ServedKind) -> Self {
-        self.member.unserved = match kind.now() {
+    pub fn if_served(self, kinds: &ServedKinds) -> Self
+    where
+        K: Resource + 'static,
+    {
+        let child = self.member.patch.as_ref().and_then(|patch| patch.as_ref().ok());
+        let in_namespace =
+            || child.and_then(|(child, _)| child.namespace.as_ref().map(|_| Scope::Namespaced));
+        let scope = scope_of::<K>().or_else(in_namespace);
+        self.member.unserved = match kinds.kind_in(self.member.resource.clone(), [], scope).now() {
             Availability::Served(_) => None,
             unserved => Some(unserved),
         };

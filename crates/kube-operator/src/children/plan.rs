@@ -11,7 +11,7 @@ pub(super) enum Step {
     Running,
     /// It is as wanted, and ready.
     Ready,
-    /// It is as wanted, and not ready yet.
+    /// It is as wanted, and not ready yet; or left alone.
     NotReady,
     /// It was not applied.
     Failed,

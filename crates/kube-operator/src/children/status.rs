@@ -9,6 +9,9 @@ use std::{fmt, time::Duration};
 /// How long a reconcile waits for the end of deletions, whose events its controller may not see.
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(10);
 
+/// How long a reconcile waits where it is not known whether a child can be applied, because nothing may watch for that.
+const UNCERTAIN_INTERVAL: Duration = Duration::from_secs(60);
+
 /// The most children in a message: a condition has a limited length.
 const IN_MESSAGE: usize = 20;
 
@@ -109,7 +112,8 @@ pub enum RemovalState {
 }
 
 impl ChildrenStatus {
-    /// Whether every child is as wanted, and ready, except those whose kind the cluster does not have.
+    /// Whether every child is as wanted, and ready, except those whose kind the cluster does not have. One that is left alone because the
+    /// cluster has another form of its kind, or could not say it, may exist, and is not as wanted.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.held.is_none()
@@ -138,11 +142,13 @@ impl ChildrenStatus {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// When to call again without a change: with backoff if something has failed, soon if a deletion is not at its end, else not at all.
+    /// When to call again without a change: with backoff if something has failed, soon if a deletion is not at its end, within a minute if a
+    /// child [may be served](super::Added::if_served) later, else not at all.
     #[must_use]
     pub fn action(&self) -> Action {
         match () {
             () if self.has_failed() => Action::retry(),
+            () if self.is_uncertain() && !self.is_deleting() => Action::requeue(UNCERTAIN_INTERVAL),
             () if self.is_removing() => Action::requeue(REMOVAL_INTERVAL),
             () => Action::await_change(),
         }
@@ -155,6 +161,21 @@ impl ChildrenStatus {
             |it: &RemovedChild| matches!(it.state, RemovalState::Failed(_) | RemovalState::Unknown(_));
         self.children.iter().any(|child| matches!(child.state, ChildState::Failed(_)))
             || self.removed.iter().any(removal)
+    }
+
+    /// Whether there are children of which it is not known whether they exist.
+    fn is_uncertain(&self) -> bool {
+        let is_not_served =
+            |it: &ChildStatus| matches!(it.state, ChildState::NotServed(_)) && !it.is_left_out();
+        self.children.iter().any(is_not_served)
+    }
+
+    /// Whether there are deletions that are not at their end, and need no other child first.
+    fn is_deleting(&self) -> bool {
+        let is_over = |it: &RemovedChild| {
+            matches!(it.state, RemovalState::Gone | RemovalState::Kept | RemovalState::Waiting(_))
+        };
+        !self.removed.iter().all(is_over)
     }
 
     /// Whether there are deletions that are not at their end.

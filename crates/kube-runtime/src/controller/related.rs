@@ -283,12 +283,12 @@ impl<A: Resource, O: Resource> Related<A, O> {
     /// any number of times. The other sources work meanwhile.
     ///
     /// While the kind is not served, it has no objects: a [`store`](Related::store) is empty. At a start at which the server cannot say
-    /// whether it serves the kind, there is no list yet, and the store is not ready. When it comes or goes, all objects of the
-    /// controller are reconciled, as after any list of related objects: a reconcile that left out a child because its kind was missing
-    /// has no other trigger. They are reconciled once each, in the background, so that changes go first, with the limits and the debounce
-    /// of the controller. If it is served again in another scope, or not in the version of the type, an error in the log says so, and this
-    /// watch alone waits or begins anew. See [`ServedKinds`] for the requests and permissions that this needs; use one for the whole
-    /// program, with `kube_operator` that of `Manager::served_kinds`.
+    /// whether it serves the kind, there is no list yet, and the store is not ready; the controller does not wait.
+    /// When it comes or goes, all objects of the controller are reconciled, as after any list of related objects: a reconcile that left out
+    /// a child because its kind was missing has no other trigger. They are reconciled once each, in the background, so that changes go
+    /// first, with the limits and the debounce of the controller. If it is served again in another scope, or not in the version of the
+    /// type, an error in the log says so, and this watch alone waits or begins anew. See [`ServedKinds`] for the requests and permissions
+    /// that this needs; use one for the whole program, with `kube_operator` that of `Manager::served_kinds`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};

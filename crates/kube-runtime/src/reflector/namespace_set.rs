@@ -163,6 +163,7 @@ where
                     self.progress(namespace, &resource_version);
                     return None;
                 }
+                CollectionEvent::Closed => return None,
                 CollectionEvent::Undecodable(object) => {
                     self.undecodable(namespace, &object, emit);
                     return Some(object.into());

@@ -150,13 +150,22 @@ impl KnownKind {
 
     /// No version of it is served.
     fn not_found(&self, discovered: &impl Discovered) -> Finding {
-        let ApiResource { group, kind, .. } = &self.versions[0];
-        let known: Vec<_> = self.versions.iter().map(|version| version.version.as_str()).collect();
-        let others = discovered
-            .versions(group)
-            .into_iter()
-            .filter(|version| discovered.resource(&GroupVersionKind::gvk(group, version, kind)).is_some());
-        let others: Vec<_> = others.collect();
+        let mut of_groups: Vec<&ApiResource> = self.versions.iter().collect();
+        of_groups.dedup_by(|next, last| next.group == last.group); // sorted by group
+        // The versions of one group need no group.
+        let name = |group: &str, version: &str| match of_groups.len() {
+            1 => version.to_owned(),
+            _ => GroupVersionKind::gvk(group, version, "").api_version(),
+        };
+        let known: Vec<_> = self.versions.iter().map(|it| name(&it.group, &it.version)).collect();
+        let mut others = Vec::new();
+        for ApiResource { group, kind, .. } in &of_groups {
+            let is_served = |version: &String| {
+                discovered.resource(&GroupVersionKind::gvk(group, version, kind)).is_some()
+            };
+            let served = discovered.versions(group).into_iter().filter(is_served);
+            others.extend(served.map(|version| name(group, &version)));
+        }
         match others.is_empty() {
             true => Finding::Missing("the server does not serve it".to_owned()),
             false => {
@@ -183,11 +192,15 @@ mod tests {
     impl Discovered for Server {
         fn resource(&self, gvk: &GroupVersionKind) -> Option<(ApiResource, ApiCapabilities)> {
             let mut kinds = self.kinds.iter();
-            kinds.find(|(it, _)| it.version == gvk.version && it.kind == gvk.kind).cloned()
+            let is_same = |it: &ApiResource| {
+                (&it.group, &it.version, &it.kind) == (&gvk.group, &gvk.version, &gvk.kind)
+            };
+            kinds.find(|(it, _)| is_same(it)).cloned()
         }
 
-        fn versions(&self, _group: &str) -> Vec<String> {
-            self.kinds.iter().map(|(resource, _)| resource.version.clone()).collect()
+        fn versions(&self, group: &str) -> Vec<String> {
+            let kinds = self.kinds.iter().filter(|(resource, _)| resource.group == group);
+            kinds.map(|(resource, _)| resource.version.clone()).collect()
         }
 
         fn has_failed(&self, _group: &str) -> bool {
@@ -253,6 +266,17 @@ mod tests {
             missing(&with(page("v1"), capabilities(Scope::Namespaced, &["list", "get"]))),
             "the server serves it in example.com/v1 without the verb watch"
         );
+    }
+
+    #[test]
+    fn a_kind_that_only_another_known_group_has_is_not_missing() {
+        let of_group = |group, version| {
+            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, "Page"), "pages")
+        };
+        let known = KnownKind::new(of_group("old.example.com", "v1"), [page("v1")], Some(Scope::Namespaced));
+        let expected = "the server serves it in example.com/v2 only, this program knows old.example.com/v1, example.com/v1";
+        assert_eq!(known.find(&serving(&["v2"])), Finding::Mismatch(expected.into()));
+        assert!(matches!(known.find(&serving(&[])), Finding::Missing(_)));
     }
 
     #[test]

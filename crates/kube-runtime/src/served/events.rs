@@ -18,7 +18,8 @@ struct Gated<Open, S, T> {
 
 /// The events of `open`, which is called each time that the kind becomes served. While it is missing, its collection is empty: nothing
 /// waits for a list that does not come, and what was in it is gone. So it is while the server has another form of the kind, which this
-/// watch cannot see. While nothing is known, there is no event: that is no list, and a store that was not filled is not ready.
+/// watch cannot see. While nothing is known, it is [closed](CollectionEvent::Closed): no list, and a store that was not filled is not
+/// ready; the controller does not wait.
 pub(crate) fn while_served<T, S>(
     kind: ServedGate,
     open: impl Fn() -> S + Send + 'static,
@@ -56,7 +57,7 @@ where
             match availability {
                 Availability::Served(_) => self.watch = Some(Box::pin((self.open)())),
                 Availability::Missing(_) | Availability::Mismatch(_) => self.empty(),
-                Availability::Unknown(_) => {}
+                Availability::Unknown(_) => self.first.push_back(CollectionEvent::Closed),
             }
             if was_open && self.watch.is_some() {
                 self.empty(); // another version or scope: other objects

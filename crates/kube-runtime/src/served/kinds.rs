@@ -107,9 +107,9 @@ impl ServedKinds {
     ) -> ServedKind {
         let known = KnownKind::new(known, others, scope);
         let mut wanted = self.0.shared.wanted.lock();
-        let same = wanted.iter().find(|it| it.known == known);
+        let same = wanted.iter_mut().find(|it| it.known == known);
         let state = match same {
-            Some(same) => same.state.subscribe(),
+            Some(same) => same.subscribe(),
             None => {
                 let (state, receiver) = watch::channel(None);
                 wanted.push(Wanted::new(known, state));
@@ -121,12 +121,12 @@ impl ServedKinds {
         ServedKind { kinds: self.clone(), state, last: None }
     }
 
-    /// All kinds that somebody waits for, in the order in which they were asked for.
+    /// All kinds that somebody waits for, or has asked for within the last day, in the order in which they were asked for first.
     #[must_use]
     pub fn snapshot(&self) -> Vec<KindSnapshot> {
         let now = Instant::now();
-        let wanted = self.0.shared.wanted.lock();
-        let used = wanted.iter().filter(|wanted| wanted.state.receiver_count() > 0);
+        let mut wanted = self.0.shared.wanted.lock();
+        let used = wanted.iter_mut().filter_map(|wanted| wanted.is_used(now).then_some(&*wanted));
         used.map(|wanted| {
             let state = wanted.state.borrow().clone();
             let (name, since) =
@@ -198,7 +198,8 @@ impl ServedKind {
     }
 
     /// The last answer, without a wait, for a reconcile: [`Unknown`](Availability::Unknown) before the first one. Does not change what
-    /// [`next`](Self::next) returns.
+    /// [`next`](Self::next) returns. The answer is kept for a day after the last [`ServedKind`] is dropped, so that a reconcile may ask
+    /// [`ServedKinds`] anew each time.
     ///
     /// # Panics
     ///

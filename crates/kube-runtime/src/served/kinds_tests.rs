@@ -93,7 +93,7 @@ async fn each_answer_is_news_and_only_a_certain_no_is_one() {
     let other_scope = next(served(Scope::Cluster));
     assert!(matches!(&other_scope, Some(Availability::Mismatch(why)) if why.contains("cluster-scoped")));
     assert_eq!(next(missing(true)), None, "it is there");
-    assert_eq!(kinds.snapshot()[0].state, "mismatch");
+    assert_eq!(kinds.snapshot()[1].state, "mismatch");
     assert_eq!(next(missing(false)), None, "one server of several may not know it");
     kinds.0.shared.deleted("example.com");
     assert!(matches!(next(missing(false)), Some(Availability::Missing(_))));
@@ -172,12 +172,37 @@ async fn another_scope_is_news_another_reason_and_the_same_answer_are_not() {
     assert_eq!(kinds.snapshot()[0].name, "Page.example.com");
 }
 
+/// A reconcile that asks for a kind and keeps nothing, as `Added::if_served` does.
 #[tokio::test(start_paused = true)]
-async fn kinds_that_nobody_waits_for_are_forgotten() {
+async fn an_answer_is_kept_for_those_who_ask_again() {
+    let (kinds, _) = kinds();
+    let now = || kinds.kind_in(page(), [], None).now();
+    assert!(matches!(now(), Availability::Unknown(_)));
+    kinds.0.shared.answered(&served(Scope::Namespaced));
+    assert!(matches!(now(), Availability::Served(_)));
+    for _ in 0..3 {
+        tokio::time::advance(Duration::from_secs(20 * 3600)).await;
+        assert!(matches!(now(), Availability::Served(_)));
+        kinds.0.shared.deleted("another.example.com");
+        kinds.0.shared.answered(&served(Scope::Namespaced));
+    }
+    assert_eq!(kinds.snapshot()[0].state, "served");
+}
+
+#[tokio::test(start_paused = true)]
+async fn kinds_that_nobody_waits_for_are_forgotten_after_a_day() {
     let (kinds, kind) = kinds();
     let again = kinds.kind_in(page(), [], None);
     assert_eq!(kinds.0.shared.wanted.lock().len(), 1, "one for the same kind");
+    let wait = |hours: u64| tokio::time::advance(Duration::from_secs(hours * 3600));
+    wait(48).await;
+    kinds.0.shared.answered(&missing(false));
     drop((kind, again));
+    wait(23).await;
+    kinds.0.shared.answered(&missing(false));
+    assert!(kinds.0.shared.wants("example.com"));
+    wait(1).await;
+    assert_eq!(kinds.snapshot(), []);
     kinds.0.shared.answered(&missing(false));
     assert_eq!(kinds.0.shared.wanted.lock().len(), 0);
     assert!(!kinds.0.shared.wants("example.com"));

@@ -23,12 +23,14 @@ pub(super) struct Shared {
     pub(super) wanted: Mutex<Vec<Wanted>>,
 }
 
-/// A kind that somebody waits for.
+/// A kind that somebody waits for, or has asked for lately.
 pub(super) struct Wanted {
     pub(super) known: KnownKind,
     pub(super) state: watch::Sender<Option<State>>,
-    /// Since when somebody waits for it.
+    /// When somebody asked for it first.
     pub(super) asked: Instant,
+    /// When it was known last that somebody uses it.
+    used: Instant,
     /// Since when all answers have been that it is missing, although it was served.
     doubted: Option<Instant>,
     /// When a definition of its group was deleted, since it was found.
@@ -36,6 +38,10 @@ pub(super) struct Wanted {
     /// What the log says of it.
     told: Option<Finding>,
 }
+
+/// How long a kind is kept that nobody waits for: longer than most programs take until they ask again, such as in each reconcile of a rare
+/// object, which would find no answer.
+const UNUSED: Duration = Duration::from_secs(24 * 3600);
 
 /// How long after a deletion one answer is enough. All API servers know it then.
 const DELETION: Duration = Duration::from_secs(15);
@@ -71,7 +77,7 @@ impl Shared {
         let now = Instant::now();
         let mut answer = Answer::AllServed;
         let mut wanted = self.wanted.lock();
-        wanted.retain(|wanted| wanted.state.receiver_count() > 0);
+        wanted.retain_mut(|wanted| wanted.is_used(now));
         let mut changes = Vec::new();
         for it in &mut *wanted {
             let before = it.state.borrow().clone();
@@ -113,7 +119,22 @@ impl Shared {
 
 impl Wanted {
     pub(super) fn new(known: KnownKind, state: watch::Sender<Option<State>>) -> Self {
-        Self { known, state, asked: Instant::now(), doubted: None, deleted: None, told: None }
+        let now = Instant::now();
+        Self { known, state, asked: now, used: now, doubted: None, deleted: None, told: None }
+    }
+
+    /// Somebody asks for it now.
+    pub(super) fn subscribe(&mut self) -> watch::Receiver<Option<State>> {
+        self.used = Instant::now();
+        self.state.subscribe()
+    }
+
+    /// Whether somebody waits for it, or has asked for it lately.
+    pub(super) fn is_used(&mut self, now: Instant) -> bool {
+        if self.state.receiver_count() > 0 {
+            self.used = now;
+        }
+        now < self.used + UNUSED
     }
 
     /// What the log says until now. That a group cannot be looked up changes nothing in it.

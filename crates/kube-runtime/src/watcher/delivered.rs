@@ -68,7 +68,7 @@ impl Delivered {
             CollectionEvent::Delete(object) => contents.remove(of(object).0),
             // Its last readable state stays, and is not its present one.
             CollectionEvent::Undecodable(object) => contents.remove(key(object.uid.as_deref())),
-            CollectionEvent::Progress { .. } => {}
+            CollectionEvent::Progress { .. } | CollectionEvent::Closed => {}
         }
     }
 }

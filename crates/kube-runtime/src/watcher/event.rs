@@ -54,6 +54,8 @@ pub(crate) enum CollectionEvent<K> {
     Progress { resource_version: String },
     /// The object exists and cannot be decoded; or, if `deleted` is set, it was deleted and its last state cannot be decoded.
     Undecodable(UndecodableObject),
+    /// There is no watch, because it is not known whether the server has the kind: nobody waits for its objects.
+    Closed,
 }
 
 impl<K> CollectionEvent<K> {
@@ -67,6 +69,7 @@ impl<K> CollectionEvent<K> {
             Self::Delete(object) => CollectionEvent::Delete(f(object)),
             Self::Progress { resource_version } => CollectionEvent::Progress { resource_version },
             Self::Undecodable(object) => CollectionEvent::Undecodable(object),
+            Self::Closed => CollectionEvent::Closed,
         }
     }
 
@@ -74,7 +77,11 @@ impl<K> CollectionEvent<K> {
     pub(crate) fn object(&self) -> Option<&K> {
         match self {
             Self::InitApply(object) | Self::Apply(object) | Self::Delete(object) => Some(object),
-            Self::Init | Self::Synced { .. } | Self::Progress { .. } | Self::Undecodable(_) => None,
+            Self::Init
+            | Self::Synced { .. }
+            | Self::Progress { .. }
+            | Self::Undecodable(_)
+            | Self::Closed => None,
         }
     }
 
@@ -86,7 +93,7 @@ impl<K> CollectionEvent<K> {
             Self::Synced { .. } => Some(Ok(Event::InitDone)),
             Self::Apply(object) => Some(Ok(Event::Apply(object))),
             Self::Delete(object) => Some(Ok(Event::Delete(object))),
-            Self::Progress { .. } => None,
+            Self::Progress { .. } | Self::Closed => None,
             Self::Undecodable(object) => Some(Err(object.into())),
         }
     }

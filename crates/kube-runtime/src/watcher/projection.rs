@@ -106,7 +106,7 @@ impl UndecodableInList {
                 self.remove(&object);
                 Event::Delete(object)
             }
-            CollectionEvent::Progress { .. } => return Ok(None),
+            CollectionEvent::Progress { .. } | CollectionEvent::Closed => return Ok(None),
             CollectionEvent::Undecodable(object) if self.listing && !object.deleted => {
                 self.objects.insert((object.namespace.clone(), object.name.clone()), object);
                 return Ok(None);
@@ -138,7 +138,7 @@ fn state<K>(event: CollectionEvent<K>, listed: &mut bool) -> Result<ObjectState<
         CollectionEvent::Synced { .. } if *listed => ObjectState::Unchanged,
         CollectionEvent::Synced { .. } | CollectionEvent::Delete(_) => ObjectState::Known(None),
         CollectionEvent::Apply(object) => ObjectState::Known(Some(object)),
-        CollectionEvent::Progress { .. } => ObjectState::Unchanged,
+        CollectionEvent::Progress { .. } | CollectionEvent::Closed => ObjectState::Unchanged,
         CollectionEvent::Undecodable(object) if object.deleted => ObjectState::Known(None),
         CollectionEvent::Undecodable(object) => {
             *listed = true;

@@ -79,7 +79,7 @@ impl UndecodableNow {
                     self.objects.retain(|_, object| object.list_generation == generation);
                     release(&mut self.objects);
                 }
-                CollectionEvent::Progress { .. } => {}
+                CollectionEvent::Progress { .. } | CollectionEvent::Closed => {}
             }
         }
         step.objects = self.len() - before;

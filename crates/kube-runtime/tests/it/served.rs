@@ -167,8 +167,6 @@ async fn nothing_is_polled_and_several_sources_share_the_watches() {
         );
     }
     assert_eq!(kinds.snapshot().len(), 1);
-    drop(waiting);
-    assert_eq!(kinds.snapshot(), [], "nobody waits");
 }
 
 #[derive(Clone, Default)]
@@ -501,6 +499,34 @@ async fn an_api_that_is_away_at_the_start_is_not_an_empty_list() {
     away.store(false, Relaxed);
     assert!(within(60 * SECOND, &mut reconciles).await >= 1);
     assert_eq!((store.is_ready(), store.len()), (true, 1));
+}
+
+/// An optional API whose server is away delays nothing, and ends nothing.
+#[tokio::test(start_paused = true)]
+async fn an_api_that_is_away_at_the_start_is_not_waited_for() {
+    let (log, _guard) = Log::capture();
+    let (server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    define(&client, "Namespaced", &["v1"]).await;
+    let program = aggregated(server, &Arc::new(AtomicBool::new(true)));
+    for ends in [false, true] {
+        let leaves: Api<DynamicObject> = Api::namespaced_with(program.clone(), "default", &leaf("v1"));
+        let writer = Writer::new(leaf("v1"));
+        let store = writer.as_reader();
+        let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default()).store(writer);
+        let config = kube_runtime::Config::default();
+        let config = if ends { config.fail_without_initial_sync() } else { config };
+        let mut items = Controller::new(config_maps(&client), watcher::Config::default())
+            .owns_related(related.if_served(&ServedKinds::new(program.clone())))
+            .with_config(config)
+            .run(async |_, _| Ok::<_, Infallible>(Action::await_change()), wait_for_change, Arc::new(()))
+            .boxed();
+        assert!(matches!(timeout(SECOND, items.next()).await, Ok(Some(Ok(_)))), "ends: {ends}");
+        let more = timeout(600 * SECOND, items.next()).await;
+        assert!(more.is_err(), "it goes on: {more:?}");
+        assert!(!store.is_ready(), "nothing says that there are no leaves");
+    }
+    assert_eq!(log.lines("initial sync"), [""; 0]);
 }
 
 /// A group in which the program finds nothing certain at first, and then that the kind is missing.

@@ -41,6 +41,7 @@ struct Gate {
 struct WatchSync {
     /// Such as `pods in namespace default`.
     collection: String,
+    /// Or it is not known whether its kind is served, so that nobody waits for a list.
     is_listed: bool,
     last_error: Option<String>,
 }
@@ -63,7 +64,7 @@ impl InitialSync {
                 return;
             }
             match item {
-                Ok(CollectionEvent::Synced { .. }) => {
+                Ok(CollectionEvent::Synced { .. } | CollectionEvent::Closed) => {
                     done = true;
                     let state = &mut watches.lock()[watch];
                     (state.is_listed, state.last_error) = (true, None);

@@ -145,6 +145,7 @@ where
             Ok(CollectionEvent::Apply(object)) => self.applied(watch, object, Priority::Change, triggers),
             Ok(CollectionEvent::Delete(object)) => self.deleted(watch, object, triggers),
             Ok(CollectionEvent::Progress { .. }) => {}
+            Ok(CollectionEvent::Closed) => triggers.extend(self.sync.closed(watch).map(related_synced)),
             Ok(CollectionEvent::Undecodable(object)) => self.undecodable(watch, object, triggers),
             Err(error) => {
                 triggers.push(Err(error));

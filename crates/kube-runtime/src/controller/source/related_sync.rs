@@ -47,6 +47,13 @@ impl RelatedSync {
         self.completed()
     }
 
+    /// Notes that there is no watch now. At the start, that is as good as a list: nobody knows when one comes.
+    pub(super) fn closed(&mut self, watch: usize) -> Option<SyncCompleted> {
+        self.set(watch, false);
+        self.any_listed |= !self.completed_before;
+        self.completed()
+    }
+
     fn set(&mut self, watch: usize, listing: bool) {
         let before = std::mem::replace(&mut self.listing[watch], listing);
         self.listing_count = self.listing_count + usize::from(listing) - usize::from(before);
@@ -87,5 +94,13 @@ mod tests {
         assert_eq!([sync.finish_list(0), sync.failed(1), sync.failed(1)], [None, FIRST, None]);
         sync.start_list(0);
         assert_eq!([sync.failed(0), sync.failed(1)], [None, None], "a failed list does not complete");
+    }
+
+    #[test]
+    fn a_closed_watch_is_not_waited_for_at_the_start_and_no_news_later() {
+        let mut sync = RelatedSync::new(2);
+        assert_eq!([sync.closed(0), sync.closed(1), sync.closed(1)], [None, FIRST, None]);
+        sync.start_list(0);
+        assert_eq!([sync.finish_list(0), sync.closed(0)], [LATER, None]);
     }
 }

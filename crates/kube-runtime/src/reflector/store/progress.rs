@@ -32,6 +32,7 @@ impl WatchProgress {
                 self.0.change(|watermarks| watermarks.progress("", resource_version));
             }
             CollectionEvent::Undecodable(_) => {} // the next event passes its version
+            CollectionEvent::Closed => {}
         }
     }
 

@@ -228,6 +228,7 @@ where
                 self.undecodable(&object);
                 CollectionEvent::Undecodable(object)
             }
+            CollectionEvent::Closed => CollectionEvent::Closed,
         }
     }
 

@@ -61,6 +61,7 @@ impl Harness {
                 self.collection_versions.push(resource_version);
                 return None;
             }
+            Ok(CollectionEvent::Closed) => return Some("Closed".to_owned()),
             Ok(CollectionEvent::Undecodable(object)) if object.deleted => {
                 return Some(format!("UndecodableDelete({object})"));
             }
