@@ -142,8 +142,8 @@ impl ChildrenStatus {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// When to call again without a change: with backoff if something has failed, soon if a deletion is not at its end, within a minute if a
-    /// child [may be served](super::Added::if_served) later, else not at all.
+    /// When to call again without a change: with backoff if something has failed, soon if a deletion is not at its end, within a
+    /// minute if a child [may be served](super::Added::if_served) later, else not at all.
     #[must_use]
     pub fn action(&self) -> Action {
         match () {
