@@ -99,9 +99,17 @@ impl Client {
     #[doc(hidden)]
     pub async fn cluster_uid(&self) -> Result<Option<String>> {
         let request = Request::new("/api/v1/namespaces").get_metadata("kube-system", &GetParams::default());
+        let servers = self.access.as_ref().map(|access| access.cluster.lock().servers);
         let object = self.request::<IdentifiedObject>(request.map_err(Error::BuildRequest)?).await;
         match object {
-            Ok(object) => Ok(object.metadata.uid.filter(|uid| !uid.is_empty())),
+            Ok(object) => {
+                let uid = object.metadata.uid.filter(|uid| !uid.is_empty());
+                // An exchange may have to tell whether it leads to another cluster when the old one does not answer any more.
+                if let Some((access, servers)) = self.access.as_ref().zip(servers) {
+                    access.learn_cluster(servers, uid.as_ref());
+                }
+                Ok(uid)
+            }
             Err(Error::Api(status))
                 if status.code == 403 || ErrorClass::of_status(&status) == ErrorClass::NotFound =>
             {
@@ -257,11 +265,16 @@ impl ClientAccess {
             return uid;
         }
         let uid = cluster_uid(self.access.service()).await;
+        self.learn_cluster(servers, uid.as_ref());
+        uid
+    }
+
+    /// `servers`: how many servers were known when it was asked.
+    fn learn_cluster(&self, servers: u64, uid: Option<&String>) {
         let mut known = self.cluster.lock();
         if known.servers == servers && known.uid.is_none() {
-            known.uid.clone_from(&uid);
+            known.uid = uid.cloned();
         }
-        uid
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     cluster::Cluster,
     error::ClusterError,
     event::ClusterSpec,
+    tasks::Exchanged,
     unit::{Effect, Fault, Look, Unit},
     work::{MakeWork, Work, WorkResult},
 };
@@ -142,16 +143,17 @@ impl Member {
     }
 
     /// The end of an exchange.
-    pub(super) fn exchanged(&mut self, result: Result<(), String>, now: Instant) -> Vec<Effect> {
+    pub(super) fn exchanged(&mut self, result: Result<Exchanged, String>, now: Instant) -> Vec<Effect> {
         let again = std::mem::take(&mut self.exchange) == Exchange::RunningAndWanted;
-        let has_moved = std::mem::take(&mut self.has_moved);
+        let is_another = matches!(result, Ok(Exchanged { is_another: true }));
+        let has_moved = std::mem::take(&mut self.has_moved) || is_another;
         if !again {
             self.outdated = None;
         }
         self.has_old_text |= has_moved;
         let mut effects = match result {
-            Ok(()) if has_moved => self.unit.moved(now),
-            Ok(()) => Vec::new(),
+            Ok(_) if has_moved => self.unit.moved(now),
+            Ok(_) => Vec::new(),
             // Its identity is that of the new one.
             Err(error) if has_moved && self.unit.runs() => self.unit.broke(error, now),
             Err(error) if has_moved => {
@@ -166,7 +168,8 @@ impl Member {
                 Vec::new()
             }
         };
-        if again {
+        // One that leaves uses what was announced last anyway, if it comes back.
+        if again && !self.unit.is_leaving() {
             effects.extend(self.unit.announced(now));
         }
         if std::mem::take(&mut self.waits_to_clean_up) {
@@ -291,6 +294,29 @@ impl Member {
         let cluster = self.cluster.take()?;
         cluster.contributor().leave();
         Some(cluster.client())
+    }
+
+    /// Its client has the announced configuration, for controllers that are about to start, or cannot have it.
+    pub(super) fn adopted(
+        &mut self,
+        client: Client,
+        result: Result<Exchanged, String>,
+        now: Instant,
+    ) -> Vec<Effect> {
+        match result {
+            Ok(Exchanged { is_another }) => self.has_old_text |= is_another,
+            Err(error) => {
+                tracing::info!(cluster = %self.spec.name, error, "it gets another client");
+                self.take_cluster();
+            }
+        }
+        self.answered(client);
+        self.unit.connected(Ok(()), now)
+    }
+
+    /// It leaves, and nothing runs on it: caches of others keep no text of it while it is cleaned up on, which may take long.
+    pub(super) fn shares_no_more(&self) {
+        self.cluster.iter().for_each(|cluster| cluster.contributor().leave());
     }
 
     /// Its caches have the objects of the cluster to which its client leads: nothing of those of another one is kept.

@@ -14,7 +14,7 @@ use super::{
     options::{ClusterOptions, LONGEST},
     places::Places,
     sources::Sources,
-    tasks::{Identified, ask, clean_up_old, connect, identify},
+    tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, CleanedUp, MakeWork},
 };
@@ -129,7 +129,7 @@ pub(super) enum Report {
     Adopted {
         attempt: u64,
         client: Client,
-        result: Result<(), String>,
+        result: Result<Exchanged, String>,
     },
     /// Who is at the address that was announced for a running cluster.
     Asked {
@@ -140,7 +140,7 @@ pub(super) enum Report {
     },
     Exchanged {
         cluster: Cluster,
-        result: Result<(), String>,
+        result: Result<Exchanged, String>,
     },
     /// A controller has ended.
     Ended(Result<(), String>),
@@ -271,14 +271,7 @@ impl Supervisor {
             }
             Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
             Report::Connected { result, .. } => self.connected(name, result),
-            Report::Adopted { client, result, .. } => {
-                if let Err(error) = result {
-                    tracing::info!(cluster = %name, error, "it gets another client");
-                    member.take_cluster();
-                }
-                member.answered(client);
-                member.unit.connected(Ok(()), now)
-            }
+            Report::Adopted { client, result, .. } => member.adopted(client, result, now),
             Report::Asked { wait, result, .. } => self.asked(name, wait, result),
             Report::Exchanged { result, .. } => member.exchanged(result, now),
             Report::CleanedUp { cluster, .. } if !member.is_of(&cluster) => return,
@@ -375,6 +368,7 @@ impl Supervisor {
         let heir = self.clean_up.as_ref().and_then(|_| self.heir(name));
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         (member.connecting, member.attempt) = (None, 0); // its result has no effect any more
+        member.shares_no_more();
         let (Some(clean_up), Some(cluster)) = (&self.clean_up, &member.cluster) else {
             return member.unit.cleaned_up(Instant::now());
         };

@@ -1,10 +1,10 @@
 use super::*;
 use crate::clusters::{ClusterEvent, Look, Work};
 use futures::{FutureExt, StreamExt};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Config, api::PostParams};
 use kube_runtime::{reflector::compact_store, watcher};
-use kube_testserver::{ApiServer, TestFleet};
+use kube_testserver::{ApiServer, Fault as ServerFault, Match, TestFleet};
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
 
@@ -53,27 +53,33 @@ async fn servers() -> TestFleet {
 
 struct Started {
     sender: mpsc::Sender<ClusterEvent>,
+    servers: TestFleet,
     dictionaries: Dictionaries,
     stop: CancellationToken,
 }
 
 async fn start() -> (Started, JoinHandle<()>) {
+    start_with(Arc::new(|cluster, _lane| cache(cluster)), None).await
+}
+
+async fn start_with(make: MakeWork, clean_up: Option<CleanUp>) -> (Started, JoinHandle<()>) {
     let (sender, clusters) = Clusters::channel();
     let (dictionaries, servers, stop) = (Dictionaries::default(), servers().await, CancellationToken::new());
+    let connecting = servers.clone();
     let options =
-        ClusterOptions::new().connect(move |config| Client::with_transport(config, servers.clone()));
+        ClusterOptions::new().connect(move |config| Client::with_transport(config, connecting.clone()));
     let run = FleetRun {
         hub: Client::new(ApiServer::new(), "default"),
         providers: vec![clusters],
-        make: vec![Arc::new(|cluster, _lane| cache(cluster))],
-        clean_up: None,
+        make: vec![make],
+        clean_up,
         options,
         fleet: Fleet::default(),
         dictionaries: dictionaries.clone(),
         stop_limit: Duration::from_secs(1),
     };
     let running = tokio::spawn(supervise(run, stop.clone()));
-    (Started { sender, dictionaries, stop }, running)
+    (Started { sender, servers, dictionaries, stop }, running)
 }
 
 impl Started {
@@ -107,4 +113,65 @@ async fn no_text_of_a_cluster_is_kept_after_it_has_left() {
     started.stop.cancel();
     running.await.unwrap();
     assert_eq!(started.hosts_with_text(), [""; 0]);
+}
+
+/// The client of the name leads elsewhere while nothing runs: what is learned from then on is of another cluster.
+#[tokio::test(start_paused = true)]
+async fn no_text_of_the_cluster_before_is_kept_if_the_name_moves_between_two_starts() {
+    let starts = std::sync::atomic::AtomicUsize::new(0);
+    let breaks_once = move |cluster: &Cluster, _| {
+        let work = cache(cluster);
+        match starts.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 => Work {
+                run: Box::new(|stop| {
+                    let run = (work.run)(stop);
+                    let breaks = async {
+                        sleep(Duration::from_secs(15)).await;
+                        Err("it breaks".into())
+                    };
+                    async { futures::future::select(run, breaks.boxed()).await.factor_first().0 }.boxed()
+                }),
+                ..work
+            },
+            _ => work,
+        }
+    };
+    let (started, running) = start_with(Arc::new(breaks_once), None).await;
+    started.sender.send(announced("one", "east")).await.unwrap();
+    sleep(Duration::from_millis(15_500)).await;
+    assert_eq!(started.hosts_with_text(), ["east"]);
+    started.send(announced("one", "west")).await;
+    assert_eq!(started.hosts_with_text(), ["west"]);
+    started.stop.cancel();
+    running.await.unwrap();
+}
+
+/// Who is there is not said any more; the client takes another CA for another cluster, and so do the caches.
+#[tokio::test(start_paused = true)]
+async fn no_text_of_a_cluster_is_kept_that_is_made_anew_at_its_address() {
+    let (started, running) = start().await;
+    started.send(announced("one", "east")).await;
+    let anew = started.servers.server("west").unwrap();
+    anew.fault(Match::get::<Namespace>(), ServerFault::status(403, "Forbidden"));
+    started.servers.insert("east", anew);
+    let mut config = Config::new("https://east".parse().unwrap());
+    config.root_cert = Some(vec![b"another".to_vec()]);
+    started.send(ClusterSpec::new(name("one"), config).into()).await;
+    assert_eq!(started.hosts_with_text(), ["west"]);
+    started.stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_text_of_a_cluster_is_kept_while_it_is_cleaned_up_on() {
+    let clean_up: CleanUp = Arc::new(|_, _| std::future::pending().boxed());
+    let (started, running) = start_with(Arc::new(|cluster, _lane| cache(cluster)), Some(clean_up)).await;
+    started.send(announced("one", "east")).await;
+    started.send(announced("two", "west")).await;
+    assert!(started.hosts_with_text().contains(&"east"));
+    started.sender.send(ClusterEvent::Removed(name("one"))).await.unwrap();
+    started.send(announced("one", "nowhere")).await;
+    assert_eq!(started.hosts_with_text(), ["west"]);
+    started.stop.cancel();
+    running.await.unwrap();
 }

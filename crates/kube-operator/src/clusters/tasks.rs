@@ -81,12 +81,21 @@ pub(super) fn unidentified() -> Fault {
     Fault::Forbidden(why.to_owned())
 }
 
+/// A client has another configuration.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exchanged {
+    /// It leads to another cluster, or may: whoever knows objects lists anew.
+    pub(super) is_another: bool,
+}
+
 /// Gives a client another configuration.
 ///
 /// # Errors
 /// It cannot be used; the client keeps the one that it has.
-pub(super) async fn exchange(client: Client, config: Config) -> Result<(), String> {
-    client.update_credentials(config).await.map(drop).map_err(|error| ErrorChain(&error).to_string())
+pub(super) async fn exchange(client: Client, config: Config) -> Result<Exchanged, String> {
+    let cluster = client.cluster_change();
+    client.update_credentials(config).await.map_err(|error| ErrorChain(&error).to_string())?;
+    Ok(Exchanged { is_another: cluster.present() != cluster.seen() })
 }
 
 /// Cleans up on a cluster whose name has another address now, unless that leads to the same cluster. `successor`: who is there, which may

@@ -250,6 +250,9 @@ async fn a_removal_during_an_exchange_cleans_up_on_the_new_cluster_only() {
     announce("old", "west").await;
     sleep(seconds(6)).await;
     assert_eq!(state(&fleet, "new"), Some(ClusterState::Synced), "the cluster is free");
+    // A removal is stronger than what was wanted before it.
+    sender.send(ClusterSpec::new(name("old"), config("west", "two")).into()).await.unwrap();
+    sleep(seconds(1) / 2).await;
     remove(&sender, "old").await;
     sleep(seconds(30)).await;
     let [east, west] = clients.map(Api::<ConfigMap>::default_namespaced);
@@ -263,6 +266,8 @@ async fn a_removal_during_an_exchange_cleans_up_on_the_new_cluster_only() {
     servers.insert("alias", servers.server("west").unwrap());
     announce("third", "alias").await;
     sleep(seconds(6)).await;
+    sender.send(ClusterSpec::new(name("third"), config("alias", "two")).into()).await.unwrap();
+    sleep(seconds(1) / 2).await;
     remove(&sender, "third").await;
     sleep(seconds(1)).await;
     let began = tokio::time::Instant::now();

@@ -168,6 +168,16 @@ impl<K: Lookup + 'static> Shared<K> {
         self.objects.read(|table| table.iter().cloned().collect())
     }
 
+    /// The visible objects, and those that the running list or one that broke off has brought. One may be there twice.
+    #[cfg(feature = "compact-cache")]
+    pub(in crate::reflector) fn kept(&self) -> Vec<Arc<K>> {
+        // The running list first: as in `keys`.
+        let mut kept: Vec<Arc<K>> = self.listed.read().iter().flat_map(IndexedTable::iter).cloned().collect();
+        kept.extend(self.abandoned.read().values().cloned());
+        self.objects.read(|table| kept.extend(table.iter().cloned()));
+        kept
+    }
+
     /// The keys of all objects that [`newest`](Self::newest) finds: the visible ones, and those that the running list or one that broke off
     /// has brought.
     pub(super) fn keys(&self) -> Vec<ObjectKey> {

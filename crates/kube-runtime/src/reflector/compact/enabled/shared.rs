@@ -24,8 +24,8 @@ use tokio::{sync::Notify, task::yield_now, time::timeout};
 
 /// How many objects are compressed anew without a pause for other tasks.
 const AT_ONCE: usize = 32;
-/// How long to wait before caches are gone through again, because something has an old dictionary still: a list that is not complete,
-/// objects that were deleted and are kept for a while. From the former to the latter.
+/// How long to wait before caches are gone through again, because something has an old dictionary still: objects that were
+/// deleted and are kept for a while. From the former to the latter.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -147,7 +147,7 @@ impl SharedCompressor {
     async fn renew_objects(&self) {
         let caches = self.caches.lock().clone();
         for CacheOf { source, objects } in caches {
-            let objects = objects.upgrade().map(|objects| objects.snapshot()).unwrap_or_default();
+            let objects = objects.upgrade().map(|objects| objects.kept()).unwrap_or_default();
             for some in objects.chunks(AT_ONCE) {
                 some.iter().for_each(|object| object.compress_anew(&mut self.compressor.lock(), &source));
                 yield_now().await;

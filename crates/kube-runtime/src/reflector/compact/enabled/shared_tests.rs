@@ -97,7 +97,37 @@ async fn the_caches_of_one_kind_share_a_dictionary_without_the_text_of_clusters_
     renewing.abort();
 }
 
-/// Such as one of a list that is not complete.
+/// A cluster that is away in the middle of its list, which may be for days, once and then again.
+#[tokio::test(start_paused = true)]
+async fn what_a_list_has_brought_that_does_not_end_is_compressed_anew_too() {
+    for lists in [1, 2] {
+        let dictionaries = Dictionaries::default();
+        let renewing = tokio::spawn({
+            let dictionaries = dictionaries.clone();
+            async move { dictionaries.keep_renewed().await }
+        });
+        let left = Member::new(&dictionaries, 0);
+        let contributor = dictionaries.contributor();
+        let writer = contributor.scope(|| CompactWriter::<ConfigMap>::new(()));
+        let (mut writer, keeper) = writer.into_parts(Prune::default());
+        for list in 0..lists {
+            writer.apply_collection_event(keeper.keep(CollectionEvent::Init));
+            for number in 0..30 {
+                let json = format!(r#"{{"metadata":{{"name":"map-{list}-{number}"}}}}"#);
+                let event = CollectionEvent::InitApply(serde_json::from_str(&json).unwrap());
+                writer.apply_collection_event(keeper.keep(event));
+            }
+        }
+        left.contributor.leave();
+        drop(left);
+        assert!(keeper.compressor.shared.has_outdated(), "{lists}");
+        sleep(Duration::from_secs(2)).await;
+        assert!(!keeper.compressor.shared.has_outdated(), "{lists}");
+        renewing.abort();
+    }
+}
+
+/// Such as one that was deleted, and is kept for a while.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_not_in_a_cache_keeps_its_dictionary_for_as_long_as_it_lives() {
     let dictionaries = Dictionaries::default();
