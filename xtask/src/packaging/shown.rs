@@ -13,8 +13,17 @@ use crate::pattern::regex;
 const CHECKOUT: &str = "\"../kube/";
 /// A definition for the build script.
 const DEFINITION: &str = "crates/cargo-kube/tests/difficult/crds/01-rootplain.yaml";
-const TEST: &str =
-    "#[tokio::test]\nasync fn it_starts() {\n    kube_testserver::TestServer::start().await.unwrap();\n}\n";
+/// A test with each crate that `[dev-dependencies]` may have.
+const TESTS: [(&str, &str); 2] = [
+    (
+        "kube-testserver = ",
+        "#[tokio::test]\nasync fn it_starts() {\n    kube_testserver::TestServer::start().await.unwrap();\n}\n",
+    ),
+    (
+        "kube-verify = ",
+        "async fn operator(_: kube::Client) {}\n\n#[test]\nfn it_runs() {\n    kube_verify::Verify::new(|_| operator).run();\n}\n",
+    ),
+];
 
 /// Compiles the README's controller with the lines of each page, and its build script.
 pub(super) fn shown(cx: &Context, work: &Path, controller: &str) -> Result<()> {
@@ -36,7 +45,13 @@ pub(super) fn shown(cx: &Context, work: &Path, controller: &str) -> Result<()> {
             project.write("Cargo.toml", &manifest(&lines, &cx.root))?;
             project.write("src/main.rs", controller)?;
             match &*sort {
-                "[dev-dependencies]" => project.write("tests/server.rs", TEST)?,
+                "[dev-dependencies]" => {
+                    let tests: Vec<_> = TESTS.iter().filter(|(line, _)| block.contains(line)).collect();
+                    ensure!(!tests.is_empty(), "{}: no test for {block}", page.path);
+                    for (number, (_, test)) in tests.into_iter().enumerate() {
+                        project.write(&format!("tests/shown{number}.rs"), test)?;
+                    }
+                }
                 "[build-dependencies]" => {
                     project.write("build.rs", &script.context("the page has no build script")?)?;
                     project.write("crds/definition.yaml", &cx.read(DEFINITION)?)?;
