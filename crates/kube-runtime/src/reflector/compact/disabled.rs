@@ -107,7 +107,9 @@ impl<K: Lookup + 'static> CompactCache<K> {
 
 /// What compact caches of several clusters share: nothing, because there are none.
 #[derive(Clone, Debug, Default)]
-pub struct Dictionaries;
+pub struct Dictionaries {
+    _private: (),
+}
 
 impl Dictionaries {
     /// A cluster.
