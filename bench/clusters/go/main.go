@@ -38,6 +38,8 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	// Its Add holds the lock that its Start waits for while this queue is full.
+	clusters.InputChannelSize = len(kubeconfig.Contexts)
 	provider := clusters.New()
 	manager, err := mcmanager.New(hub, provider, mcmanager.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
