@@ -70,6 +70,9 @@ fn old_ended(scenario: &Scenario, old: &Outcome) -> Option<Finding> {
     (!scenario.allows.allow(&what)).then(|| Finding::new(Oracle::Workload, what))
 }
 
+/// How much of a run without faults that ended too early is shown.
+const ENDED_WITH: usize = 16;
+
 /// Tries all plans.
 pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Options) -> Report {
     let begun = Instant::now();
@@ -95,6 +98,8 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
     report.reference.extend(choice.old_ended);
     // What is allowed must not hide that nothing is tried.
     if !learned.complete {
+        let lines = &learned.reference.trace.lines;
+        report.ended_with = lines[lines.len().saturating_sub(ENDED_WITH)..].to_vec();
         let steps = learned.reference.steps.len();
         let what = format!("the run without faults ended in step {steps}, so that no fault is tried");
         report.reference.push(Finding::new(Oracle::Workload, what));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use cargo_metadata::{Metadata, MetadataCommand, Node};
 
 use crate::context::{Context, scratch};
 use crate::job::no_arguments;
@@ -58,10 +59,27 @@ fn checkouts(folder: &Path) -> Result<Vec<PathBuf>> {
 fn verify(cx: &Context, checkout: &Path) -> Result<()> {
     let name = checkout.file_name().unwrap_or_default().display().to_string();
     println!("--- {name}");
-    let dependency = cx.command("cargo").args(["add", "--dev", "--quiet", "--features", "latest", "--path"]);
-    dependency.arg(cx.path("testserver/verify")).dir(checkout).run().context(name.clone())?;
+    let add = |features: &[&str]| {
+        let dependency = cx.command("cargo").args(["add", "--dev", "--quiet"]).args(features).arg("--path");
+        dependency.arg(cx.path("testserver/verify")).dir(checkout).run().context(name.clone())
+    };
+    add(&[])?;
+    let metadata = MetadataCommand::new().current_dir(checkout).exec().context(name.clone())?;
+    if !has_version(&metadata) {
+        add(&["--features", "latest"])?;
+    }
     let test = cx.command("cargo").args(["test", "--quiet", "--test", "verify"]);
     test.env("CARGO_TARGET_DIR", &cx.target).dir(checkout).limit(LIMIT).run().context(name)
+}
+
+/// Whether the operator chooses a version for the release of k8s-openapi that the test server is built with: it may have only one.
+fn has_version(metadata: &Metadata) -> bool {
+    let nodes = || metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let is_named = |node: &Node, name: &str| metadata[&node.id].name.as_str() == name;
+    let Some(server) = nodes().find(|node| is_named(node, "kube-testserver")) else { return false };
+    nodes()
+        .filter(|node| is_named(node, "k8s-openapi") && server.dependencies.contains(&node.id))
+        .any(|node| node.features.iter().any(|feature| feature.starts_with("v1_")))
 }
 
 #[cfg(test)]

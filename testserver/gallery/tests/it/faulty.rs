@@ -52,7 +52,9 @@ fn a_run_that_ends_early_is_never_right() {
         .allow("never settles", "known")
         .report();
     assert!(!report.is_ok(), "{report}");
-    assert!(report.to_string().contains("the run without faults ended in step"), "{report}");
+    let text = report.to_string();
+    assert!(text.contains("the run without faults ended in step"), "{report}");
+    assert!(text.contains(" patch pages.example.com/status a #"), "its last lines are shown: {report}");
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct Report {
     pub(crate) broken: Vec<String>,
     /// What is wrong without a fault.
     pub(crate) reference: Vec<Finding>,
+    /// The last lines of the run without faults, if that ended too early.
+    pub(crate) ended_with: Vec<Line>,
     pub(crate) failures: Vec<Failure>,
     /// Patterns of `allow` that covered nothing, with their reasons.
     pub(crate) unused_allows: Vec<(String, String)>,

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{Failure, Report, summary::Group};
+use crate::trace::Line;
 
 /// Lines of the timeline before the fault and after the first difference.
 const BEFORE: usize = 4;
@@ -17,6 +18,10 @@ impl fmt::Display for Report {
         }
         for finding in &self.reference {
             writeln!(f, "FOUND without any fault: {finding}\n")?;
+        }
+        if !self.ended_with.is_empty() {
+            self.ended_with.iter().try_for_each(|line| writeln!(f, "{}", shown(line)))?;
+            writeln!(f)?;
         }
         for group in self.groups() {
             write_group(f, &group)?;
@@ -88,9 +93,14 @@ fn timeline(failure: &Failure) -> String {
     for (at, line) in failure.lines.iter().enumerate().take(end).skip(fault.saturating_sub(BEFORE)) {
         let mark = if failure.differs_at == Some(at) { "    ← first difference" } else { "" };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {:>10.3} {}{mark}", line.at.as_secs_f64(), line.text);
+        let _ = writeln!(text, "{}{mark}", shown(line));
     }
     text
+}
+
+/// A line of a timeline, with the simulated seconds since its begin.
+fn shown(line: &Line) -> String {
+    format!("  {:>10.3} {}", line.at.as_secs_f64(), line.text)
 }
 
 /// What was not tried.
