@@ -236,7 +236,7 @@ impl Member {
 
     /// The cluster that it leads to is that of another name, or the hub.
     pub(super) fn refused(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
-        if self.cleaning_up.is_some() {
+        if self.cleaning_up.is_some() || self.waits_to_clean_up {
             self.forget();
             return self.unit.cleaned_up(now);
         }
@@ -290,7 +290,7 @@ impl Member {
 
     /// It has no cluster any more; returns the client. Nothing of its objects is kept.
     pub(super) fn take_cluster(&mut self) -> Option<Client> {
-        self.has_old_text = false;
+        (self.has_old_text, self.exchange, self.has_moved) = (false, Exchange::None, false);
         let cluster = self.cluster.take()?;
         cluster.contributor().leave();
         Some(cluster.client())
@@ -329,8 +329,7 @@ impl Member {
     pub(super) fn forget(&mut self) {
         (self.before, self.running, self.connecting) = (None, None, None);
         self.take_cluster();
-        (self.exchange, self.has_moved, self.outdated) = (Exchange::None, false, None);
-        (self.cleaning_up, self.waits_to_clean_up) = (None, false);
+        (self.cleaning_up, self.waits_to_clean_up, self.outdated) = (None, false, None);
         (self.is_refused, self.is_renewed) = (false, false);
     }
 }

@@ -340,8 +340,8 @@ impl Supervisor {
                 if member.unit.has_left() {
                     self.members.remove(name);
                     tracing::info!(cluster = %name, "it has left");
+                    self.fleet.forget(name); // one that starts anew is in the fleet all the time
                 }
-                self.fleet.forget(name);
             }
         }
         Vec::new()

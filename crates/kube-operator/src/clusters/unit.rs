@@ -68,6 +68,8 @@ pub(super) struct Unit {
     failures: u32,
     /// The fault that lasts, and since when.
     fault: Option<(Fault, Instant)>,
+    /// The first fault since it was in sync without one. An attempt that gets further does not end that.
+    failing_since: Option<Instant>,
     /// Since when it has the state that it shows.
     shown: (ClusterState, Instant),
 }
@@ -132,7 +134,7 @@ impl Unit {
     pub(super) fn new(grace_period: Duration, now: Instant) -> (Self, Vec<Effect>) {
         let (phase, shown) = (Phase::Waiting, (ClusterState::Connecting, now));
         (
-            Self { phase, grace_period, failures: 0, fault: None, shown },
+            Self { phase, grace_period, failures: 0, fault: None, failing_since: None, shown },
             vec![Effect::AskPlace(Attempt::First)],
         )
     }
@@ -248,7 +250,7 @@ impl Unit {
         *synced = look.synced;
         let frees_place = (look.synced || look.fault.is_some()) && place_until.take().is_some();
         if look.synced && look.fault.is_none() {
-            self.failures = 0;
+            (self.failures, self.failing_since) = (0, None);
         }
         self.note(look.fault, now);
         self.settle(now);
@@ -459,14 +461,13 @@ impl Unit {
 
     /// It comes back after its end.
     fn start_anew(&mut self) -> Vec<Effect> {
-        (self.phase, self.fault, self.failures) = (Phase::Waiting, None, 0);
+        (self.phase, self.fault, self.failing_since, self.failures) = (Phase::Waiting, None, None, 0);
         vec![Effect::Forget, Effect::AskPlace(Attempt::First)]
     }
 
-    /// A fault lasts from its first appearance on, also when its words or its kind change.
+    /// A fault lasts from the first one on, also when its words or its kind change.
     fn note(&mut self, fault: Option<Fault>, now: Instant) {
-        let since = self.fault.as_ref().map_or(now, |(_, since)| *since);
-        self.fault = fault.map(|fault| (fault, since));
+        self.fault = fault.map(|fault| (fault, *self.failing_since.get_or_insert(now)));
     }
 
     fn next_wait(&mut self) -> Duration {

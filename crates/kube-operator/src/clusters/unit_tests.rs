@@ -101,6 +101,30 @@ async fn a_cluster_that_does_not_answer_soon_lends_its_place_and_asks_for_anothe
     assert_eq!(changed.placed(now()), [Effect::Connect]);
 }
 
+/// An alert looks at how long a cluster has failed.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_controllers_end_at_each_start_has_failed_since_the_first_time() {
+    let mut unit = running();
+    for _ in 0..15 {
+        assert_eq!(unit.broke("a panic".into(), now()), [Effect::LeavePlace, Effect::Stop]);
+        unit.stopped(now());
+        advance(LONGEST_WAIT).await;
+        unit.timer(now());
+        unit.placed(now());
+        assert_eq!(unit.connected(Ok(()), now()), [Effect::Start]);
+    }
+    unit.broke("a panic".into(), now());
+    assert_eq!(shown(&unit), (ClusterState::Failed, 15 * LONGEST_WAIT.as_secs(), Some("a panic")));
+    unit.stopped(now());
+    advance(LONGEST_WAIT).await;
+    unit.timer(now());
+    unit.placed(now());
+    unit.connected(Ok(()), now());
+    unit.looked_at(look(true, None), now());
+    unit.broke("a panic".into(), now());
+    assert_eq!(shown(&unit).1, 0, "it was in sync meanwhile");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_does_not_answer_is_tried_again_ever_more_seldom() {
     let (mut unit, _) = Unit::new(GRACE, now());

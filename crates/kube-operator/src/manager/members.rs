@@ -132,9 +132,9 @@ fn work_of(
         refusals: Refusals::new(cluster.client().default_namespace()),
         watch_errors: Some(Box::new(move |error: &watcher::Error| noted.note(error, Instant::now()))),
     };
-    let look = move || Look {
-        synced: monitor.is_synced() && monitor.shows_present_clusters(),
-        fault: faults.present(&monitor.snapshot().watches),
+    let look = move || {
+        let synced = monitor.is_synced() && monitor.shows_present_clusters();
+        Look { synced, fault: faults.present(&monitor.snapshot().watches, synced) }
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
     let store = cluster.forget_store_at_end(&name);

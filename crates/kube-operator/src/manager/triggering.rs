@@ -64,9 +64,9 @@ impl WatchOnCluster {
         let faults = Arc::new(Faults::default());
         let (noted, watched, shown) = (Arc::clone(&faults), Arc::clone(&name), monitor.clone());
         let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
-        let look = move || Look {
-            synced: store.is_ready() && shown.shows_present_clusters(),
-            fault: faults.present(&shown.snapshot()),
+        let look = move || {
+            let synced = store.is_ready() && shown.shows_present_clusters();
+            Look { synced, fault: faults.present(&shown.snapshot(), synced) }
         };
         let run = move |stop: CancellationToken| {
             let work = async move {

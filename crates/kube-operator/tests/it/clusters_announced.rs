@@ -306,6 +306,28 @@ async fn of_two_watches_that_fail_the_one_that_is_no_fault_hides_no_missing_perm
     running.await.unwrap().unwrap();
 }
 
+/// The most usual mistake of a fleet: a member without the definition.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_have_the_kind_says_so_until_it_has() {
+    let servers = TestFleet::new(["east"]);
+    let missing = servers.server("east").unwrap().fault(
+        Match::path("/api/v1/namespaces/default/configmaps"),
+        Fault::status(404, "NotFound"),
+    );
+    let started = Started::new(&servers);
+    started.announce("east", "east").await;
+    sleep(seconds(60)).await;
+    let status = started.fleet.status(&name("east")).unwrap();
+    assert_eq!(status.state, ClusterState::Failed);
+    assert!(status.since > seconds(50), "{status:?}");
+    let reason = status.reason.unwrap();
+    assert!(reason.contains("404") && reason.contains("configmaps"), "{reason}");
+    missing.remove();
+    sleep(seconds(60)).await;
+    assert_eq!(state(&started.fleet, "east"), Some(ClusterState::Synced));
+    started.end().await;
+}
+
 /// What one watch met says nothing of the others, and nothing any more once that works.
 #[tokio::test(start_paused = true)]
 async fn an_outage_that_is_over_is_forgotten_also_while_another_watch_fails_for_a_reason_of_its_own() {
