@@ -78,13 +78,15 @@ impl Members {
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
     }
 
-    /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop.
+    /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop. `hand_over`: how long it may
+    /// take until another replica has what this one had, or the other way round.
     pub(super) fn into_run(
         self,
         hub: Client,
         assignments: Option<&Assignments>,
         streaming_lists: bool,
         stop_limit: Duration,
+        hand_over: Duration,
     ) -> FleetRun {
         let Self { providers, on_each, only_on, triggers, on_removed, options, fleet, .. } = self;
         let limit = options.limit_of_stop();
@@ -110,7 +112,7 @@ impl Members {
             Arc::new(move |cluster, _of_controllers| (triggers.make)(cluster).work)
         };
         let make = on_each.into_iter().map(make_work).chain(triggers.into_iter().map(watch)).collect();
-        let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit));
+        let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit, hand_over));
         let dictionaries = Dictionaries::default();
         FleetRun { hub, providers, make, clean_up, options, fleet, dictionaries, stop_limit }
     }

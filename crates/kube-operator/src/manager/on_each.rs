@@ -41,16 +41,16 @@ impl Manager {
         self.members.fleet.clone()
     }
 
-    /// Calls `removed` for a cluster that no provider announces any more, once its reconciles have ended: to take the finalizers of the
+    /// Calls `removed` for a cluster that no provider announces any more, 2 s after its reconciles have ended: to take the finalizers of the
     /// program off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error included,
     /// is logged. Another call replaces the function.
     ///
     /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end
     /// of the program, nor for one that has never answered, nor for a name whose cluster has another name or is the hub; and it is called
     /// once, whether it succeeds or not. It is not called for a cluster that gets another name: one that waits for it, or leads to its
-    /// address, when the old name has stopped there. With leader election or sharding, the replica calls it that has the cluster then or
-    /// within 20 s, because the one that had it may have crashed: if that changes in this time, another one calls it again. One that is
-    /// announced again before it is called is not cleaned up.
+    /// address, when the old name has stopped there. With leader election or sharding, the replica calls it that has the cluster then, or
+    /// has it 5 s after the Lease of one that has crashed is over at the latest: if that changes meanwhile, another one calls it again. One
+    /// that is announced again before it is called is not cleaned up.
     ///
     /// A name that has another address when it is announced again while the old cluster leaves has that cleaned up if the new one says
     /// that it is another, by the uid of `kube-system`. A cluster whose address changes without a removal is not cleaned up: the name has

@@ -23,18 +23,23 @@ use tokio::time::{sleep, timeout};
 /// A function of the program.
 pub(super) type OnRemoved = Arc<dyn Fn(Cluster) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync>;
 
-/// How long a replica that does not have the cluster waits for it: the one that had it may have crashed, and its Lease is valid for 15 s.
-const HAND_OVER: Duration = Duration::from_secs(20);
+/// How long a removal must last: a Secret that is replaced is deleted and there again, and so is a cluster that goes to another provider.
+const LASTS: Duration = Duration::from_secs(2);
 
-/// Calls `removed` where the name of the cluster is assigned to this replica now or soon, for at most `limit`, unless it is withdrawn
-/// before.
-pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, limit: Duration) -> CleanUp {
+/// Calls `removed` where the name of the cluster is assigned to this replica now or within `hand_over`, for at most `limit`, unless it is
+/// withdrawn before.
+pub(super) fn clean_up(
+    removed: OnRemoved,
+    assignments: Option<Assignments>,
+    limit: Duration,
+    hand_over: Duration,
+) -> CleanUp {
     Arc::new(move |cluster, withdrawn| {
         let (removed, assignments) = (Arc::clone(&removed), assignments.clone());
         let began = Arc::new(AtomicBool::new(false));
         let begins = Arc::clone(&began);
         let name = cluster.name().to_string();
-        let is_withdrawn = withdrawn.clone();
+        let (is_withdrawn, back) = (withdrawn.clone(), withdrawn.clone());
         let call = move || {
             if is_withdrawn.is_cancelled() {
                 return future::ready(Ok(CleanedUp::Withdrawn)).boxed();
@@ -43,7 +48,7 @@ pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, lim
             call(&removed, cluster.clone(), limit)
         };
         let not_begun = async move {
-            let _either = future::select(pin!(withdrawn.cancelled()), pin!(sleep(HAND_OVER))).await;
+            let _either = future::select(pin!(withdrawn.cancelled()), pin!(sleep(hand_over))).await;
             if began.load(Ordering::Relaxed) {
                 sleep(limit).await;
                 return Err(late(limit)); // it was begun again, by a hand-over and back
@@ -59,7 +64,13 @@ pub(super) fn clean_up(removed: OnRemoved, assignments: Option<Assignments>, lim
                 Some(assignments) => while_assigned(assignments, &name, call).await,
             }
         };
-        async move { future::select(pin!(work), pin!(not_begun)).await.factor_first().0 }.boxed()
+        async move {
+            if timeout(LASTS, back.cancelled()).await.is_ok() {
+                return Ok(CleanedUp::Withdrawn);
+            }
+            future::select(pin!(work), pin!(not_begun)).await.factor_first().0
+        }
+        .boxed()
     })
 }
 

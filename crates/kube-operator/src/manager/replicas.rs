@@ -15,7 +15,7 @@ use futures::{
 use kube_client::Client;
 use kube_core::panic::panic_message;
 use kube_runtime::controller::Assignments;
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
@@ -25,12 +25,27 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// Called after each election, before the first reconcile.
 pub(super) type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
+/// How long others may take to notice that a Lease has expired.
+const NOTICES: Duration = Duration::from_secs(5);
+
 /// How several replicas of the process share the work.
 pub(super) enum Replicas {
     /// They do not know of each other.
     Alone,
     Elected(leader_election::Config),
     Sharded(sharding::Config),
+}
+
+impl Replicas {
+    /// How long it may take until another one has the work of one that has crashed: its Lease has to expire.
+    pub(super) fn hand_over(&self) -> Duration {
+        let lease = match self {
+            Self::Alone => return Duration::ZERO,
+            Self::Elected(config) => config.lease_duration,
+            Self::Sharded(config) => config.lease.lease_duration,
+        };
+        lease.saturating_add(NOTICES)
+    }
 }
 
 /// This process among the replicas.

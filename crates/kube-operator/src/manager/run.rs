@@ -219,6 +219,7 @@ impl Running<'_> {
             let grace = self.grace_period;
             self.components.start(served.component_name(), |stop| served.run(commands, grace, stop));
         }
+        let hand_over = work.replicas.hand_over();
         let joining = join(work.client.clone(), work.replicas, work.hooks, self.failures.0.clone());
         let (replica, assignments) = self.unless_ended(joining).await?;
         self.status.replica.get_or_init(|| replica);
@@ -227,7 +228,7 @@ impl Running<'_> {
             self.add(controller);
         }
         if work.members.are_wanted() {
-            self.start_members(work.client, work.members);
+            self.start_members(work.client, work.members, hand_over);
         }
         for (name, component, restart) in work.leader_components {
             self.start_leader_component(name, component, restart);
@@ -371,9 +372,10 @@ impl Running<'_> {
         self.controllers.start(name, |stop| run(surroundings, stop));
     }
 
-    fn start_members(&mut self, hub: Client, members: Members) {
+    fn start_members(&mut self, hub: Client, members: Members, hand_over: Duration) {
         let stop_limit = self.grace_period / 2; // later phases have the rest, and each has at most a tenth
-        let run = members.into_run(hub, self.assignments.as_ref(), self.caches.stream_lists(), stop_limit);
+        let (assignments, streaming_lists) = (self.assignments.as_ref(), self.caches.stream_lists());
+        let run = members.into_run(hub, assignments, streaming_lists, stop_limit, hand_over);
         self.controllers.start(CLUSTERS.into(), |stop| async move {
             supervise_clusters(run, stop).await;
             Ok(())

@@ -14,7 +14,7 @@ pub type InvalidConfig = leader_election::InvalidConfig;
 /// the same [`PartitionBy`].
 #[derive(Debug, Clone)]
 pub struct Config {
-    pub(super) lease: leader_election::Config,
+    pub(crate) lease: leader_election::Config,
     pub(super) partition_by: PartitionBy,
 }
 

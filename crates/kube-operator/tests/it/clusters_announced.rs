@@ -310,10 +310,10 @@ async fn of_two_watches_that_fail_the_one_that_is_no_fault_hides_no_missing_perm
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_does_not_have_the_kind_says_so_until_it_has() {
     let servers = TestFleet::new(["east"]);
-    let missing = servers.server("east").unwrap().fault(
-        Match::path("/api/v1/namespaces/default/configmaps"),
-        Fault::status(404, "NotFound"),
-    );
+    let missing = servers
+        .server("east")
+        .unwrap()
+        .fault(Match::path("/api/v1/namespaces/default/configmaps"), Fault::status(404, "NotFound"));
     let started = Started::new(&servers);
     started.announce("east", "east").await;
     sleep(seconds(60)).await;

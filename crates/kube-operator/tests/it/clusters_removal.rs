@@ -158,7 +158,7 @@ async fn the_leader_cleans_up_and_a_cluster_that_comes_back_meanwhile_starts_ane
     for sender in [&first, &second] {
         remove(sender, "east").await;
     }
-    sleep(seconds(2)).await;
+    sleep(seconds(3)).await;
     first.send(cluster("east").into()).await.unwrap();
     sleep(seconds(60)).await;
     assert_eq!(log.take(), ["cleaned up by first", "east a"]);
@@ -167,6 +167,68 @@ async fn the_leader_cleans_up_and_a_cluster_that_comes_back_meanwhile_starts_ane
         stop.cancel();
         running.await.unwrap().unwrap();
     }
+}
+
+/// The Lease decides how long another replica waits, and not a time of its own.
+#[tokio::test(start_paused = true)]
+async fn another_replica_cleans_up_for_one_that_has_crashed_however_long_its_lease_is() {
+    let servers = TestFleet::new(["east"]);
+    let (hub, cleaned): (Client, Log) = (hub(), Log::default());
+    let replica = |identity: &'static str| {
+        let (sender, clusters) = Clusters::channel();
+        let cleaned = cleaned.clone();
+        let election = kube_operator::leader_election::Config::new("op", "default").identity(identity);
+        let manager = Manager::new(hub.clone())
+            .leader_election_with(election.lease_duration(seconds(60)))
+            .cluster_options(options(&servers, &Requests::default()))
+            .clusters(clusters)
+            .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()))
+            .on_cluster_removed(move |_| {
+                cleaned.add(identity);
+                async { Ok::<_, Infallible>(()) }
+            });
+        (sender, run(manager))
+    };
+    let (first, (_stop_first, running_first)) = replica("first");
+    sleep(seconds(20)).await;
+    let (second, (stop_second, running_second)) = replica("second");
+    for sender in [&first, &second] {
+        sender.send(cluster("east").into()).await.unwrap();
+    }
+    sleep(seconds(20)).await;
+    running_first.abort();
+    remove(&second, "east").await;
+    sleep(seconds(90)).await;
+    assert_eq!(cleaned.take(), ["second"]);
+    stop_second.cancel();
+    running_second.await.unwrap().unwrap();
+}
+
+/// A Secret that is replaced is deleted and there again.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_is_announced_again_at_once_is_not_cleaned_up_on() {
+    let servers = TestFleet::new(["east"]);
+    let (sender, clusters) = Clusters::channel();
+    let cleaned = Log::default();
+    let logged = cleaned.clone();
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(clusters)
+        .on_cluster_removed(move |cluster| {
+            logged.add(cluster.name().name());
+            async { Ok::<_, Infallible>(()) }
+        });
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sender.send(cluster("east").into()).await.unwrap();
+    sleep(seconds(10)).await;
+    remove(&sender, "east").await;
+    sleep(seconds(1)).await;
+    sender.send(cluster("east").into()).await.unwrap();
+    sleep(seconds(60)).await;
+    assert_eq!((cleaned.take(), state(&fleet, "east")), (vec![], Some(ClusterState::Synced)));
+    stop.cancel();
+    running.await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
