@@ -6,6 +6,7 @@
 use super::{
     dictionary::{Compressor, Source},
     object::CompactObject,
+    recent::RecentObjects,
 };
 use crate::{reflector::store::Shared, watcher::RawObject};
 use kube_core::Resource;
@@ -14,10 +15,7 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     fmt,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::{sync::Notify, task::yield_now, time::timeout};
@@ -49,13 +47,12 @@ struct Kind {
     is_metadata: bool,
 }
 
-/// A compressor, and the caches that use it. Locked after the map of kinds; neither is locked under the other.
+/// A compressor, the caches that use it, and what they have decoded. Locked after the map of kinds; neither is locked under the other.
 #[derive(Default)]
 struct SharedCompressor {
     compressor: Mutex<Compressor>,
     caches: Mutex<Vec<CacheOf>>,
-    /// The length of `caches`.
-    count: AtomicUsize,
+    recent: Arc<RecentObjects>,
 }
 
 /// A cache, and the cluster that it is of.
@@ -120,7 +117,6 @@ impl Dictionaries {
         let shared = kinds.entry(kind).or_default();
         shared.has_caches(); // forgets those that are gone
         shared.caches.lock().push(cache);
-        shared.count.fetch_add(1, Ordering::Relaxed);
         Arc::clone(shared)
     }
 
@@ -136,7 +132,6 @@ impl SharedCompressor {
     fn has_caches(&self) -> bool {
         let mut caches = self.caches.lock();
         caches.retain(|cache| cache.objects.strong_count() > 0);
-        self.count.store(caches.len(), Ordering::Relaxed);
         !caches.is_empty()
     }
 
@@ -239,9 +234,9 @@ impl CacheCompressor {
         (kept, compressor.mean())
     }
 
-    /// How many caches share this, about.
-    pub(super) fn caches(&self) -> usize {
-        self.shared.count.load(Ordering::Relaxed).max(1)
+    /// The objects that stay decoded.
+    pub(super) fn recent(&self) -> Arc<RecentObjects> {
+        Arc::clone(&self.shared.recent)
     }
 }
 

@@ -56,7 +56,7 @@ impl Member {
 
 fn compressor<K>(contributor: &Contributor, dyntype: K::DynamicType) -> CacheCompressor
 where
-    K: Resource<DynamicType: Eq + Hash + Clone> + Clone + DeserializeOwned + 'static,
+    K: Resource<DynamicType: Eq + Hash + Clone> + Clone + DeserializeOwned + Send + Sync + 'static,
 {
     contributor.scope(|| CompactWriter::<K>::new(dyntype)).into_parts(Prune::default()).1.compressor
 }
@@ -154,6 +154,26 @@ async fn an_object_that_is_not_in_a_cache_keeps_its_dictionary_for_as_long_as_it
     assert!(!rest.has_outdated() && rest.is_whole(1));
     assert_eq!(rest.compressor.shared.compressor.lock().epoch(), before + 1);
     renewing.abort();
+}
+
+#[test]
+fn an_object_of_one_of_a_hundred_clusters_stays_decoded() {
+    let dictionaries = Dictionaries::default();
+    let caches = (0..100).map(|_| {
+        let contributor = dictionaries.contributor();
+        contributor.scope(|| CompactWriter::<ConfigMap>::new(())).into_parts(Prune::default()).1
+    });
+    let caches: Vec<_> = caches.collect();
+    let json = format!(r#"{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}"#, "text ".repeat(1_600));
+    let kept = caches.iter().map(|keeper| {
+        let raw = CollectionEvent::InitApply(serde_json::from_str(&json).unwrap());
+        Arc::clone(keeper.keep(raw).object().unwrap())
+    });
+    let kept: Vec<_> = kept.collect();
+    for (keeper, object) in caches.iter().zip(&kept) {
+        let [first, second] = [0, 1].map(|_| keeper.cache.decode(object).unwrap());
+        assert!(Arc::ptr_eq(&first, &second));
+    }
 }
 
 #[test]
