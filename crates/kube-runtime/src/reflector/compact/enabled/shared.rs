@@ -20,8 +20,10 @@ use std::{
 };
 use tokio::{sync::Notify, task::yield_now, time::timeout};
 
-/// How many objects are compressed anew without a pause for other tasks.
-const AT_ONCE: usize = 32;
+/// The bytes of JSON that are compressed anew without a pause for other tasks.
+const AT_ONCE: usize = 64 << 10;
+/// What it costs to see that an object need not be, in bytes of JSON.
+const GLANCE: usize = 64;
 /// How long to wait before caches are gone through again, because something has an old dictionary still: objects that were
 /// deleted and are kept for a while. From the former to the latter.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -50,7 +52,7 @@ struct Kind {
 /// A compressor, the caches that use it, and what they have decoded. Locked after the map of kinds; neither is locked under the other.
 #[derive(Default)]
 struct SharedCompressor {
-    compressor: Mutex<Compressor>,
+    compressor: Compressor,
     caches: Mutex<Vec<CacheOf>>,
     recent: Arc<RecentObjects>,
 }
@@ -87,10 +89,8 @@ impl Dictionaries {
     /// Whether there is this text in a dictionary, as far as that is known: one of which text was forgotten may have any. For tests.
     #[must_use]
     pub fn may_have_text(&self, text: &str) -> bool {
-        let may_have = |kind: &Arc<SharedCompressor>| {
-            let compressor = kind.compressor.lock();
-            compressor.has_text(text) || compressor.has_outdated()
-        };
+        let may_have =
+            |kind: &Arc<SharedCompressor>| kind.compressor.has_text(text) || kind.compressor.has_outdated();
         self.0.kinds.lock().values().any(may_have)
     }
 
@@ -122,7 +122,7 @@ impl Dictionaries {
 
     fn forget(&self, source: &Arc<Source>) {
         let kinds: Vec<_> = self.0.kinds.lock().values().cloned().collect();
-        kinds.iter().for_each(|kind| kind.compressor.lock().forget(source));
+        kinds.iter().for_each(|kind| kind.compressor.forget(source));
         self.0.changed.notify_one();
     }
 }
@@ -136,16 +136,21 @@ impl SharedCompressor {
     }
 
     fn has_outdated(&self) -> bool {
-        self.compressor.lock().has_outdated()
+        self.compressor.has_outdated()
     }
 
     async fn renew_objects(&self) {
         let caches = self.caches.lock().clone();
         for CacheOf { source, objects } in caches {
             let objects = objects.upgrade().map(|objects| objects.kept()).unwrap_or_default();
-            for some in objects.chunks(AT_ONCE) {
-                some.iter().for_each(|object| object.compress_anew(&mut self.compressor.lock(), &source));
-                yield_now().await;
+            let mut work = 0;
+            for object in objects {
+                let is_anew = object.compress_anew(&self.compressor, &source);
+                work += if is_anew { object.json_len() } else { GLANCE };
+                if work >= AT_ONCE {
+                    work = 0;
+                    yield_now().await;
+                }
             }
         }
     }
@@ -229,8 +234,8 @@ impl CacheCompressor {
 
     /// The object as it is kept, and the mean length of such.
     pub(super) fn keep(&self, object: &RawObject<CompactObject>, json: &str) -> (CompactObject, usize) {
-        let mut compressor = self.shared.compressor.lock();
-        let kept = CompactObject::new(object, json, &mut compressor, self.source.as_ref());
+        let compressor = &self.shared.compressor;
+        let kept = CompactObject::new(object, json, compressor, self.source.as_ref());
         (kept, compressor.mean())
     }
 
