@@ -14,7 +14,7 @@ use super::{
     options::{ClusterOptions, LONGEST},
     places::Places,
     sources::Sources,
-    tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify},
+    tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify, run_in_spite_of_panics},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, CleanedUp, MakeWork},
 };
@@ -68,8 +68,10 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
         metrics: FleetMetrics::new(),
         is_late: false,
     };
-    let renewing = tokio::spawn(async move { dictionaries.keep_renewed().await });
-    let _renewing = TaskHandle(renewing.abort_handle());
+    let renewing = tokio::spawn(async move {
+        run_in_spite_of_panics("the renewal of dictionaries", || dictionaries.keep_renewed()).await;
+    });
+    let mut renewing = Some(TaskHandle(renewing.abort_handle()));
     let mut hub = Box::pin(identify(hub)).fuse();
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -79,6 +81,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
             () = stop.cancelled(), if stopping.is_none() => {
                 stopping = Some(Instant::now() + stop_limit.min(LONGEST));
                 sources = Sources::new(Vec::new(), supervisor.fleet.clone());
+                drop(renewing.take()); // what the others keep goes as well
                 supervisor.stop_all(stop_limit);
             }
             () = sleep_until(stopping.unwrap_or_else(Instant::now)), if stopping.is_some() && !supervisor.is_late => {

@@ -175,3 +175,23 @@ async fn no_text_of_a_cluster_is_kept_while_it_is_cleaned_up_on() {
     started.stop.cancel();
     running.await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_compressed_anew_while_the_program_ends() {
+    let make = |cluster: &Cluster, _| {
+        let work = cache(cluster);
+        match cluster.name().name() {
+            "one" => work,
+            // It is aborted after a second.
+            _ => Work { run: Box::new(|_stop| (work.run)(CancellationToken::new())), ..work },
+        }
+    };
+    let (started, running) = start_with(Arc::new(make), None).await;
+    started.send(announced("one", "east")).await;
+    started.send(announced("two", "west")).await;
+    started.stop.cancel();
+    sleep(Duration::from_millis(500)).await;
+    assert!(started.dictionaries.may_have_text("of none"), "objects of west need the dictionary of before");
+    running.await.unwrap();
+    assert!(!started.dictionaries.may_have_text("of none"));
+}

@@ -18,15 +18,21 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::{sync::Notify, task::yield_now, time::timeout};
+use tokio::{
+    sync::Notify,
+    task::yield_now,
+    time::{Instant, sleep, timeout},
+};
 
 /// The bytes of JSON that are compressed anew without a pause for other tasks.
 const AT_ONCE: usize = 64 << 10;
 /// What it costs to see that an object need not be, in bytes of JSON.
 const GLANCE: usize = 64;
-/// How long to wait before caches are gone through again, because something has an old dictionary still: objects that were
-/// deleted and are kept for a while. From the former to the latter.
+/// How long to wait before caches are gone through again: at least this, and so many times as long as it took.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
+const PAUSE: u32 = 10;
+/// Something may have an old dictionary still: objects that were deleted and are kept for a while. The longest wait for these, and for
+/// kinds of which there is no cache any more.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What the compact caches of several clusters share, by kind and form. Clones are the same.
@@ -71,18 +77,22 @@ impl Dictionaries {
         Contributor { pool: self.clone(), source: Arc::default() }
     }
 
-    /// Compresses objects anew after clusters have left, so that no text of these is kept: within a second and the time that it takes, for
-    /// what caches hold. Never ends; to be run while there are clusters. Dropped, it loses nothing.
+    /// Compresses objects anew after clusters have left, so that no text of these is kept by caches: at once, and where another cluster
+    /// leaves soon afterwards, after ten times as long as that took, and at least a second. Never ends; to be run while there are
+    /// clusters. Dropped, it loses nothing.
     pub async fn keep_renewed(&self) {
+        let mut wait = FIRST_WAIT;
         loop {
-            self.0.changed.notified().await;
-            let mut wait = FIRST_WAIT;
-            while self.renew().await {
-                wait = match timeout(wait, self.0.changed.notified()).await {
-                    Ok(()) => FIRST_WAIT,
-                    Err(_) => (wait * 2).min(LONGEST_WAIT),
-                };
+            let begun = Instant::now();
+            let (has_worked, is_left) = self.renew().await;
+            if has_worked {
+                sleep(pause(begun.elapsed())).await;
             }
+            let longest = if is_left { wait } else { LONGEST_WAIT };
+            wait = match timeout(longest, self.0.changed.notified()).await {
+                Err(_) if is_left => (wait * 2).min(LONGEST_WAIT),
+                _ => FIRST_WAIT,
+            };
         }
     }
 
@@ -94,29 +104,35 @@ impl Dictionaries {
         self.0.kinds.lock().values().any(may_have)
     }
 
-    /// Goes through the caches once. Returns whether something has an old dictionary still. Forgets kinds of which there is no cache.
-    async fn renew(&self) -> bool {
+    /// Goes through the caches once, if something has an old dictionary. Returns whether it did, and whether something has one still.
+    /// Forgets kinds of which there is no cache.
+    async fn renew(&self) -> (bool, bool) {
         let kinds: Vec<_> = {
             let mut kinds = self.0.kinds.lock();
             kinds.retain(|_, kind| kind.has_caches());
             kinds.shrink_to_fit();
             kinds.values().cloned().collect()
         };
-        let mut is_left = false;
+        let (mut has_worked, mut is_left) = (false, false);
         for kind in kinds {
             if kind.has_outdated() {
+                has_worked = true;
                 kind.renew_objects().await;
                 is_left |= kind.has_outdated();
             }
         }
-        is_left
+        (has_worked, is_left)
     }
 
     fn compressor_of(&self, kind: Kind, cache: CacheOf) -> Arc<SharedCompressor> {
         let mut kinds = self.0.kinds.lock();
         let shared = kinds.entry(kind).or_default();
-        shared.has_caches(); // forgets those that are gone
-        shared.caches.lock().push(cache);
+        let mut caches = shared.caches.lock();
+        if caches.len() == caches.capacity() {
+            forget_gone(&mut caches); // before it gets more room, so that a start costs O(1)
+        }
+        caches.push(cache);
+        drop(caches);
         Arc::clone(shared)
     }
 
@@ -131,7 +147,7 @@ impl SharedCompressor {
     /// Whether there are caches, without those that are gone.
     fn has_caches(&self) -> bool {
         let mut caches = self.caches.lock();
-        caches.retain(|cache| cache.objects.strong_count() > 0);
+        forget_gone(&mut caches);
         !caches.is_empty()
     }
 
@@ -154,6 +170,15 @@ impl SharedCompressor {
             }
         }
     }
+}
+
+fn forget_gone(caches: &mut Vec<CacheOf>) {
+    caches.retain(|cache| cache.objects.strong_count() > 0);
+}
+
+/// How long other work comes first after caches were gone through.
+fn pause(took: Duration) -> Duration {
+    took.saturating_mul(PAUSE).max(FIRST_WAIT)
 }
 
 impl fmt::Debug for Dictionaries {

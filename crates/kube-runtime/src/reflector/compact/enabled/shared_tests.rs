@@ -85,8 +85,8 @@ async fn the_caches_of_one_kind_share_a_dictionary_without_the_text_of_clusters_
         drop(left);
         let rest = &members[0];
         assert!(!rest.dictionary_has(cluster), "new objects do not refer to it");
-        sleep(Duration::from_millis(1)).await;
-        assert!(!rest.has_outdated(), "{cluster}: neither do those that were there, at once ({contributed})");
+        sleep(FIRST_WAIT).await;
+        assert!(!rest.has_outdated(), "{cluster}: neither do those that were there ({contributed})");
         for (at, member) in members.iter().enumerate() {
             assert!(member.is_whole(cluster + 1 + at), "{cluster} {at}");
         }
@@ -96,9 +96,37 @@ async fn the_caches_of_one_kind_share_a_dictionary_without_the_text_of_clusters_
     assert_eq!(dictionaries.0.kinds.lock().len(), 1);
     last.contributor.leave();
     drop(last);
-    sleep(Duration::from_millis(1)).await;
+    sleep(FIRST_WAIT).await;
     assert_eq!(dictionaries.0.kinds.lock().len(), 0, "memory returns");
+    // A cluster that stays has no cache of this kind any more.
+    drop(Member::new(&dictionaries, 0));
+    sleep(LONGEST_WAIT).await;
+    assert_eq!(dictionaries.0.kinds.lock().len(), 0);
     renewing.abort();
+}
+
+/// A fleet that clusters leave all the time does not compress all the time.
+#[tokio::test(start_paused = true)]
+async fn after_all_was_compressed_anew_other_work_comes_first() {
+    let dictionaries = Dictionaries::default();
+    let members = [0, 1, 2].map(|cluster| Member::new(&dictionaries, cluster));
+    let renewing = tokio::spawn({
+        let dictionaries = dictionaries.clone();
+        async move { dictionaries.keep_renewed().await }
+    });
+    sleep(Duration::from_secs(5)).await;
+    let leave = |member: &Member| member.contributor.leave();
+    leave(&members[0]);
+    sleep(Duration::from_millis(1)).await;
+    assert!(!members[2].has_outdated(), "at once");
+    leave(&members[1]);
+    sleep(Duration::from_millis(900)).await;
+    assert!(members[2].has_outdated());
+    sleep(Duration::from_millis(200)).await;
+    assert!(!members[2].has_outdated());
+    renewing.abort();
+    let seconds = Duration::from_secs;
+    assert_eq!([seconds(0), seconds(9)].map(pause), [seconds(1), seconds(90)]);
 }
 
 /// What zstd allocates, the dictionaries, is not counted.
@@ -171,7 +199,7 @@ async fn an_object_that_is_not_in_a_cache_keeps_its_dictionary_for_as_long_as_it
     assert!(rest.dictionary_has(1));
     let before = rest.compressor.shared.compressor.epoch();
     rest.contributor.renew();
-    sleep(Duration::from_millis(1)).await;
+    sleep(FIRST_WAIT).await;
     assert!(!rest.has_outdated() && rest.is_whole(1));
     assert_eq!(rest.compressor.shared.compressor.epoch(), before + 1);
     renewing.abort();
