@@ -31,20 +31,20 @@ use tokio::time::sleep;
 
 /// How many clusters a child has.
 const CHILD: &str = "KUBE_FLEET_RSS_CHILD";
-const TEST: &str = "a_hundred_clusters_of_a_thousand_config_maps_take_little_memory";
+const TEST: &str = "clusters_with_a_thousand_config_maps_each_take_little_memory";
 /// Of each cluster, of 2 KB.
 const OBJECTS: usize = 1_000;
 
-/// 20 clusters list at once. Of 108 MiB, malloc keeps some 30 that lie between the objects and were free when all had listed: it is 75 if two
-/// list at once, which takes a minute.
+/// They take 40 MiB, and 100 clusters 108, of which malloc keeps some 30 that lie between the objects and were free when all had listed: 20
+/// list at once.
 #[test]
-fn a_hundred_clusters_of_a_thousand_config_maps_take_little_memory() {
+fn clusters_with_a_thousand_config_maps_each_take_little_memory() {
     if let Ok(clusters) = env::var(CHILD) {
         return fill(clusters.parse().unwrap());
     }
-    let [none, hundred] = [0, 100].map(rss);
-    println!("{none:.1} MiB without clusters, {hundred:.1} with 100");
-    assert!(hundred - none < 125.0, "{none} {hundred}");
+    let [none, some] = [0, 25].map(rss);
+    println!("{none:.1} MiB without clusters, {some:.1} with 25");
+    assert!(some - none < 50.0, "{none} {some}");
 }
 
 /// MiB of a process with so many clusters.

@@ -368,6 +368,7 @@ impl Supervisor {
     }
 
     fn clean_up(&mut self, name: &ClusterName) -> Vec<Effect> {
+        self.members.get_mut(name).into_iter().for_each(Member::recall_before);
         let heir = self.clean_up.as_ref().and_then(|_| self.heir(name));
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         (member.connecting, member.attempt) = (None, 0); // its result has no effect any more
