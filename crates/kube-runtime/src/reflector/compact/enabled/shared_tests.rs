@@ -269,3 +269,47 @@ async fn a_scope_that_panics_is_over() {
     assert!(std::panic::catch_unwind(scope).is_err());
     assert!(PRESENT.with_borrow(Option::is_none));
 }
+
+/// Clusters come, leave and have other objects, while others are read and renewed.
+#[test]
+fn on_several_threads_each_object_is_what_it_was() {
+    let dictionaries = Dictionaries::default();
+    let stays: Vec<Member> = (0..4).map(|cluster| Member::new(&dictionaries, cluster)).collect();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (dictionaries, stays, is_over) = (&dictionaries, &stays, &is_over);
+        let runs = || !is_over.load(std::sync::atomic::Ordering::Relaxed);
+        scope.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            while runs() {
+                runtime.block_on(dictionaries.renew());
+            }
+        });
+        for (cluster, member) in stays.iter().enumerate() {
+            scope.spawn(move || {
+                while runs() {
+                    assert!(member.is_whole(cluster));
+                }
+            });
+        }
+        let leaving = [4, 5].map(|cluster| {
+            scope.spawn(move || {
+                for _ in 0..30 {
+                    let member = Member::new(dictionaries, cluster);
+                    stays[cluster - 4].contributor.renew();
+                    assert!(member.is_whole(cluster));
+                    member.contributor.leave();
+                }
+            })
+        });
+        let ended = leaving.map(std::thread::ScopedJoinHandle::join);
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(ended.iter().all(Result::is_ok));
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(dictionaries.renew());
+    for (cluster, member) in stays.iter().enumerate() {
+        assert!(member.is_whole(cluster) && !member.has_outdated());
+    }
+    assert!(!dictionaries.may_have_text(&marker(4)) && !dictionaries.may_have_text(&marker(5)));
+}
