@@ -52,7 +52,7 @@ impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
         while matches!(self.end, End::NotReceived) && self.decoded.has_room() {
             match self.received.poll_next(cx) {
                 Poll::Pending => return,
-                Poll::Ready(Some(Received::Items(batch, _permit))) => self.decoded.push(batch),
+                Poll::Ready(Some(Received::Items(batch, _permits))) => self.decoded.push(batch),
                 Poll::Ready(Some(Received::End(end))) => self.end = End::Received(end),
                 Poll::Ready(None) => self.end = End::Received(Err(task_lost())),
             }

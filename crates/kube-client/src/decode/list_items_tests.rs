@@ -10,6 +10,7 @@ use http_body_util::StreamBody;
 use kube_core::{DynamicObject, PartialObjectMeta};
 use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Semaphore;
 use tower::BoxError;
 
 use super::super::list::ListBody;
@@ -79,6 +80,11 @@ async fn parts(
     (shown_items, end)
 }
 
+/// Of one test alone.
+fn room_for_all() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(1 << 20))
+}
+
 #[test]
 fn a_list_that_nobody_reads_is_received_up_to_the_limit() {
     const LIMIT: usize = 1 << 20;
@@ -92,7 +98,8 @@ fn a_list_that_nobody_reads_is_received_up_to_the_limit() {
     let body = Body::wrap(StreamBody::new(frames)).counted(Some(received.clone())).with_collect_limit(LIMIT);
     let [_, one_thread] = runtimes();
     one_thread.block_on(async {
-        let waiting = ReceivedItems::open(ListBody::new(body, Prune::default())).await.unwrap();
+        let waiting = ListBody::new(body, Prune::default());
+        let waiting = ReceivedItems::open_with(waiting, room_for_all()).await.unwrap();
         // The task runs until it waits.
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -105,6 +112,48 @@ fn a_list_that_nobody_reads_is_received_up_to_the_limit() {
             count += part.len();
         }
         assert_eq!(count, 5000);
+    });
+}
+
+/// Those of many clusters, for one.
+#[test]
+fn lists_that_nobody_reads_hold_little_together_and_stop_no_other() {
+    const ROOM: usize = 1 << 20;
+    let text = list_of(&(0..3000).map(|number| item(number, 1000)).collect::<Vec<_>>());
+    let [_, one_thread] = runtimes();
+    one_thread.block_on(async {
+        let of_all = Arc::new(Semaphore::new(ROOM >> 10));
+        let received = ReceivedBytes::default();
+        let open = async || {
+            let pieces = text
+                .as_bytes()
+                .chunks(5_000)
+                .map(|piece| Ok::<_, BoxError>(Frame::data(Bytes::copy_from_slice(piece))));
+            let frames = stream::iter(pieces.collect::<Vec<_>>());
+            let body = Body::wrap(StreamBody::new(frames)).counted(Some(received.clone()));
+            ReceivedItems::open_with(ListBody::new(body, Prune::default()), Arc::clone(&of_all))
+                .await
+                .unwrap()
+        };
+        let (one, two) = (open().await, open().await);
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let held = usize::try_from(received.get()).unwrap();
+        assert!((ROOM / 2..=ROOM + 5 * BATCH_BYTES).contains(&held), "{held} of 2 times {}", text.len());
+        let third = open().await;
+        for read in [third, two] {
+            let mut items = ListItems::<Odd>::new(read, KnownObjects::default(), DecodeBy::Reader);
+            let mut count = 0;
+            while let ListPart::Items(part) = items.next().await.unwrap().unwrap() {
+                count += part.len();
+            }
+            assert_eq!(count, 3000);
+        }
+        drop(one);
+        while of_all.available_permits() < ROOM >> 10 {
+            tokio::task::yield_now().await;
+        }
     });
 }
 
@@ -192,7 +241,7 @@ fn a_slow_caller_does_not_stop_the_receiving_and_dropping_it_does() {
         let body = ListBody::new(Body::wrap(StreamBody::new(frames)), Prune::default());
         runtime.block_on(async {
             let mut items = ListItems::new(
-                ReceivedItems::open(body).await.unwrap(),
+                ReceivedItems::open_with(body, room_for_all()).await.unwrap(),
                 KnownObjects::<Odd>::default(),
                 DecodeBy::Tasks,
             );

@@ -18,10 +18,12 @@ impl Supervisor {
         let result = self.identified(name, result, |(_, uid)| uid.as_ref());
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         let (client, uid) = match result {
-            Ok((client, uid)) => (client, uid.filter(|_| !member.spec.is_part)),
+            Ok(identified) => identified,
             Err(fault) => return member.unit.connected(Err(fault), now),
         };
-        let uid = uid.or_else(|| self.identities.uid_of(name)); // what has one is at the same address
+        member.keeps_uid = uid.is_none(); // what has one is at the same address
+        let is_whole = !member.spec.is_part;
+        let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
         match (self.identities.answered(name, uid), &member.cluster) {
             (Err(error), Some(_)) if member.leads_elsewhere() => self.refused_elsewhere(name, &error),
             (Err(error), _) => {
@@ -60,7 +62,7 @@ impl Supervisor {
             return Vec::new();
         }
         let uid = match result {
-            Ok(uid) => uid.filter(|_| !member.spec.is_part),
+            Ok(uid) => uid,
             Err(fault) => {
                 if member.is_asked_again(&fault) {
                     let why = fault.reason();
@@ -75,7 +77,9 @@ impl Supervisor {
             }
         };
         member.exchange = Exchange::None;
-        let uid = uid.or_else(|| self.identities.uid_of(name)); // what has one is at the same address
+        member.keeps_uid = uid.is_none(); // what has one is at the same address
+        let is_whole = !member.spec.is_part;
+        let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
         match self.identities.answered(name, uid) {
             Err(error) => self.refused_elsewhere(name, &error),
             Ok(is_another) => {

@@ -29,8 +29,8 @@ pub(super) struct Member {
     pub(super) spec: ClusterSpec,
     /// Once it has answered.
     pub(super) cluster: Option<Cluster>,
-    /// The client of the cluster while it starts anew with another one: where that led.
-    before: Option<Client>,
+    /// The cluster as it was, while it starts anew with another client: where that led, and where it is cleaned up if it is removed.
+    before: Option<Cluster>,
     pub(super) running: Option<Running>,
     /// The attempt to connect whose result counts.
     pub(super) attempt: u64,
@@ -46,6 +46,8 @@ pub(super) struct Member {
     lets_go: bool,
     /// Whether its configuration is being exchanged.
     pub(super) exchange: Exchange,
+    /// The cluster that is there did not say which it is, and counts as the one before.
+    pub(super) keeps_uid: bool,
     /// What it is being exchanged for leads to another cluster.
     pub(super) has_moved: bool,
     /// Why its controllers go on with the configuration before the one that was announced last.
@@ -86,6 +88,7 @@ impl Member {
             is_renewed: false,
             lets_go: false,
             exchange: Exchange::None,
+            keeps_uid: false,
             has_moved: false,
             outdated: None,
             dictionaries,
@@ -122,9 +125,8 @@ impl Member {
 
     /// Whether what was announced leads to another address than the client that it has, or had before it got none.
     pub(super) fn leads_elsewhere(&self) -> bool {
-        let present = self.cluster.as_ref().map(Cluster::client);
-        let client = present.as_ref().or(self.before.as_ref());
-        client.is_some_and(|client| !client.has_place_of(&self.spec.config))
+        let cluster = self.cluster.as_ref().or(self.before.as_ref());
+        cluster.is_some_and(|cluster| !cluster.client().has_place_of(&self.spec.config))
     }
 
     /// A controller has ended.
@@ -281,19 +283,24 @@ impl Member {
         if self.is_refused {
             self.forget();
         } else if self.is_renewed && !self.unit.is_leaving() {
-            let before = self.cluster.as_ref().map(Cluster::client);
+            let before = self.cluster.clone();
             self.forget();
             self.before = before;
         }
         self.unit.stopped(now)
     }
 
-    /// It has no cluster any more; returns the client. Nothing of its objects is kept.
-    pub(super) fn take_cluster(&mut self) -> Option<Client> {
+    /// It has no cluster any more; returns it. Nothing of its objects is kept.
+    pub(super) fn take_cluster(&mut self) -> Option<Cluster> {
         (self.has_old_text, self.exchange, self.has_moved) = (false, Exchange::None, false);
         let cluster = self.cluster.take()?;
         cluster.contributor().leave();
-        Some(cluster.client())
+        Some(cluster)
+    }
+
+    /// It leaves before its other client has answered: the one before leads to the same cluster.
+    pub(super) fn recall_before(&mut self) {
+        self.cluster = self.cluster.take().or(self.before.take());
     }
 
     /// Its client has the announced configuration, for controllers that are about to start, or cannot have it.

@@ -14,7 +14,7 @@ use super::{
     options::{ClusterOptions, LONGEST},
     places::Places,
     sources::Sources,
-    tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify},
+    tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify, run_in_spite_of_panics},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, CleanedUp, MakeWork},
 };
@@ -68,8 +68,10 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
         metrics: FleetMetrics::new(),
         is_late: false,
     };
-    let renewing = tokio::spawn(async move { dictionaries.keep_renewed().await });
-    let _renewing = TaskHandle(renewing.abort_handle());
+    let renewing = tokio::spawn(async move {
+        run_in_spite_of_panics("the renewal of dictionaries", || dictionaries.keep_renewed()).await;
+    });
+    let mut renewing = Some(TaskHandle(renewing.abort_handle()));
     let mut hub = Box::pin(identify(hub)).fuse();
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -79,6 +81,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
             () = stop.cancelled(), if stopping.is_none() => {
                 stopping = Some(Instant::now() + stop_limit.min(LONGEST));
                 sources = Sources::new(Vec::new(), supervisor.fleet.clone());
+                drop(renewing.take()); // what the others keep goes as well
                 supervisor.stop_all(stop_limit);
             }
             () = sleep_until(stopping.unwrap_or_else(Instant::now)), if stopping.is_some() && !supervisor.is_late => {
@@ -270,6 +273,14 @@ impl Supervisor {
                 return;
             }
             Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
+            // The client takes it for another one.
+            Report::Adopted { result: Ok(Exchanged { is_another: true }), .. }
+            | Report::Exchanged { result: Ok(Exchanged { is_another: true }), .. }
+                if std::mem::take(&mut member.keeps_uid) =>
+            {
+                self.identities.release(name);
+                return self.reported(name, report);
+            }
             Report::Connected { result, .. } => self.connected(name, result),
             Report::Adopted { client, result, .. } => member.adopted(client, result, now),
             Report::Asked { wait, result, .. } => self.asked(name, wait, result),
@@ -365,6 +376,7 @@ impl Supervisor {
     }
 
     fn clean_up(&mut self, name: &ClusterName) -> Vec<Effect> {
+        self.members.get_mut(name).into_iter().for_each(Member::recall_before);
         let heir = self.clean_up.as_ref().and_then(|_| self.heir(name));
         let Some(member) = self.members.get_mut(name) else { return Vec::new() };
         (member.connecting, member.attempt) = (None, 0); // its result has no effect any more

@@ -1,5 +1,5 @@
 use super::*;
-use crate::clusters::{ClusterEvent, Look, Work};
+use crate::clusters::{ClusterEvent, ClusterState, Look, Work};
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Config, api::PostParams};
@@ -55,6 +55,7 @@ struct Started {
     sender: mpsc::Sender<ClusterEvent>,
     servers: TestFleet,
     dictionaries: Dictionaries,
+    fleet: Fleet,
     stop: CancellationToken,
 }
 
@@ -65,7 +66,7 @@ async fn start() -> (Started, JoinHandle<()>) {
 async fn start_with(make: MakeWork, clean_up: Option<CleanUp>) -> (Started, JoinHandle<()>) {
     let (sender, clusters) = Clusters::channel();
     let (dictionaries, servers, stop) = (Dictionaries::default(), servers().await, CancellationToken::new());
-    let connecting = servers.clone();
+    let (connecting, fleet) = (servers.clone(), Fleet::default());
     let options =
         ClusterOptions::new().connect(move |config| Client::with_transport(config, connecting.clone()));
     let run = FleetRun {
@@ -74,18 +75,23 @@ async fn start_with(make: MakeWork, clean_up: Option<CleanUp>) -> (Started, Join
         make: vec![make],
         clean_up,
         options,
-        fleet: Fleet::default(),
+        fleet: fleet.clone(),
         dictionaries: dictionaries.clone(),
         stop_limit: Duration::from_secs(1),
     };
     let running = tokio::spawn(supervise(run, stop.clone()));
-    (Started { sender, servers, dictionaries, stop }, running)
+    (Started { sender, servers, dictionaries, fleet, stop }, running)
 }
 
 impl Started {
     async fn send(&self, event: ClusterEvent) {
         self.sender.send(event).await.unwrap();
         sleep(Duration::from_secs(20)).await;
+    }
+
+    fn state(&self, text: &str) -> ClusterState {
+        let statuses = self.fleet.statuses();
+        statuses.into_iter().find(|status| status.name == name(text)).unwrap().state
     }
 
     fn hosts_with_text(&self) -> Vec<&str> {
@@ -148,9 +154,10 @@ async fn no_text_of_the_cluster_before_is_kept_if_the_name_moves_between_two_sta
 
 /// Who is there is not said any more; the client takes another CA for another cluster, and so do the caches.
 #[tokio::test(start_paused = true)]
-async fn no_text_of_a_cluster_is_kept_that_is_made_anew_at_its_address() {
+async fn nothing_of_a_cluster_is_kept_that_is_made_anew_at_its_address() {
     let (started, running) = start().await;
     started.send(announced("one", "east")).await;
+    let old = started.servers.server("east").unwrap();
     let anew = started.servers.server("west").unwrap();
     anew.fault(Match::get::<Namespace>(), ServerFault::status(403, "Forbidden"));
     started.servers.insert("east", anew);
@@ -158,6 +165,10 @@ async fn no_text_of_a_cluster_is_kept_that_is_made_anew_at_its_address() {
     config.root_cert = Some(vec![b"another".to_vec()]);
     started.send(ClusterSpec::new(name("one"), config).into()).await;
     assert_eq!(started.hosts_with_text(), ["west"]);
+    // The one before has another name now.
+    started.servers.insert("old", old);
+    started.send(announced("two", "old")).await;
+    assert_eq!(started.state("two"), ClusterState::Synced);
     started.stop.cancel();
     running.await.unwrap();
 }
@@ -172,6 +183,40 @@ async fn no_text_of_a_cluster_is_kept_while_it_is_cleaned_up_on() {
     started.sender.send(ClusterEvent::Removed(name("one"))).await.unwrap();
     started.send(announced("one", "nowhere")).await;
     assert_eq!(started.hosts_with_text(), ["west"]);
+    started.stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_compressed_anew_while_the_program_ends() {
+    let make = |cluster: &Cluster, _| {
+        let work = cache(cluster);
+        match cluster.name().name() {
+            "one" => work,
+            // It is aborted after a second.
+            _ => Work { run: Box::new(|_stop| (work.run)(CancellationToken::new())), ..work },
+        }
+    };
+    let (started, running) = start_with(Arc::new(make), None).await;
+    started.send(announced("one", "east")).await;
+    started.send(announced("two", "west")).await;
+    started.stop.cancel();
+    sleep(Duration::from_millis(500)).await;
+    assert!(started.dictionaries.may_have_text("of none"), "objects of west need the dictionary of before");
+    running.await.unwrap();
+    assert!(!started.dictionaries.may_have_text("of none"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_has_a_part_of_its_cluster_now_leaves_the_whole_to_another_name() {
+    let (started, running) = start().await;
+    started.send(announced("one", "east")).await;
+    let mut config = Config::new("https://east".parse().unwrap());
+    config.default_namespace = "part".into();
+    let part = ClusterSpec { is_part: true, ..ClusterSpec::new(name("one"), config) };
+    started.send(part.into()).await;
+    started.send(announced("two", "east")).await;
+    assert_eq!([started.state("one"), started.state("two")], [ClusterState::Synced; 2]);
     started.stop.cancel();
     running.await.unwrap();
 }

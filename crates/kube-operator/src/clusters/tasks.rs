@@ -123,6 +123,14 @@ pub(super) async fn clean_up_old(
     }
 }
 
+/// Runs it again after each panic, with an error in the log. The program's code may run in it, where it drops what is of the program.
+pub(super) async fn run_in_spite_of_panics<F: Future<Output = ()>>(what: &str, run: impl Fn() -> F) {
+    while let Err(panic) = AssertUnwindSafe(run()).catch_unwind().await {
+        tracing::error!(what, error = panic_message(&*panic), "it panicked, and runs again");
+        sleep(FIRST_WAIT).await;
+    }
+}
+
 /// The uid of the hub, once it says so. It is asked for as long as it does not.
 pub(super) async fn identify(hub: Client) -> String {
     let mut is_told = false;
@@ -165,4 +173,18 @@ pub(crate) fn fails(watch: &WatchSnapshot) -> bool {
 fn fault_of(error: &kube_client::Error) -> Fault {
     let text = ErrorChain(error).to_string();
     fault_of_class(&ErrorClass::of(error), text.clone()).unwrap_or(Fault::Unreachable(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test(start_paused = true)]
+    async fn what_panics_runs_again() {
+        let runs = AtomicUsize::new(0);
+        let run = async || assert!(runs.fetch_add(1, Ordering::Relaxed) == 2);
+        run_in_spite_of_panics("it", run).await;
+        assert_eq!(runs.into_inner(), 3);
+    }
 }

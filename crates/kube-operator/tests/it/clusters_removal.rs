@@ -337,3 +337,33 @@ async fn a_removal_during_an_exchange_cleans_up_on_the_new_cluster_only() {
     running.await.unwrap().unwrap();
     assert!(began.elapsed() < seconds(1) / 2, "{:?}", began.elapsed());
 }
+
+/// The client with the new default namespace has not answered yet; the one before leads to the same cluster.
+#[tokio::test(start_paused = true)]
+async fn a_removal_before_another_default_namespace_is_used_cleans_up_with_the_one_before() {
+    let servers = TestFleet::new(["east"]);
+    let client = client_of(&servers, "east");
+    add(&client, "a").await;
+    let (sender, clusters) = Clusters::channel();
+    let (log, cleaned, requests) = (Log::default(), Log::default(), Requests::default());
+    let logged = cleaned.clone();
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &requests))
+        .clusters(clusters)
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
+        .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
+    let (stop, running) = run(manager);
+    sender.send(cluster("east").into()).await.unwrap();
+    sleep(seconds(10)).await;
+    servers.server("east").unwrap().fault(Match::get::<Namespace>(), Fault::Delay(seconds(60)));
+    let mut config = config("east", "one");
+    config.default_namespace = "other".to_owned();
+    sender.send(ClusterSpec::new(name("east"), config).into()).await.unwrap();
+    sleep(seconds(5)).await;
+    remove(&sender, "east").await;
+    sleep(seconds(30)).await;
+    assert_eq!((cleaned.take(), requests.clients()), (vec!["cleaned up east".to_owned()], 0));
+    assert!(Api::<ConfigMap>::default_namespaced(client).get_opt("a").await.unwrap().is_none());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}

@@ -1,6 +1,6 @@
 //! Reads a compact cache: finds the compressed objects, and decodes those that are returned.
 
-use super::{decoder::Decoder, object::CompactObject};
+use super::{decoder::Decoder, object::CompactObject, recent::RecentObjects};
 use crate::reflector::{
     Index, Lookup,
     index::{AnyIndex, IndexId, pair},
@@ -29,11 +29,15 @@ impl<K: Lookup> Clone for CompactCache<K> {
 }
 
 impl<K: Lookup + 'static> CompactCache<K> {
-    pub(super) fn new(shared: &Arc<Shared<CompactObject>>, dyntype: <K as Lookup>::DynamicType) -> Self
+    pub(super) fn new(
+        shared: &Arc<Shared<CompactObject>>,
+        dyntype: <K as Lookup>::DynamicType,
+        recent: Arc<RecentObjects>,
+    ) -> Self
     where
-        K: Resource + DeserializeOwned,
+        K: Resource + DeserializeOwned + Send + Sync,
     {
-        let decoder = Arc::new(Decoder::new(&dyntype));
+        let decoder = Arc::new(Decoder::new(&dyntype, recent));
         Self { shared: Arc::clone(shared), decoder, dyntype: Arc::new(dyntype) }
     }
 

@@ -1,28 +1,15 @@
 //! From kept objects to decoded ones.
 
-use super::object::CompactObject;
+use super::{
+    object::CompactObject,
+    recent::{Recent, RecentObjects, RecentOfCache},
+};
 use crate::reflector::{Lookup, ObjectKey, store::Undecodable};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::client::{Prune, decode_object};
 use kube_core::{PartialObjectMeta, Resource, TypeMeta, error_boundary::InvalidObject, object::DefaultTypes};
-use quick_cache::{Weighter, sync::Cache};
 use serde::de::DeserializeOwned;
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
-};
-
-/// The memory of the objects that stay decoded: at most this, at least [`MIN_RECENT_BYTES`], and else a part of the JSON of all objects, so
-/// that it does not outweigh what a small cache saves.
-const RECENT_BYTES: u64 = 16 << 20;
-const MIN_RECENT_BYTES: u64 = 256 << 10;
-const RECENT_SHARE: u64 = 8;
-/// At least this of each of many clusters.
-const MIN_RECENT_OF_MEMBER: u64 = 16 << 10;
-/// How many they are about.
-const RECENT_OBJECTS: usize = 1024;
-/// The memory of a typed object, as a multiple of its JSON.
-const DECODED_RATIO: u64 = 2;
+use std::sync::{Arc, OnceLock};
 
 type Decode<K> = fn(&[u8], &DefaultTypes, &Prune) -> Result<K, Box<InvalidObject>>;
 
@@ -33,35 +20,13 @@ pub(crate) struct Decoder<K> {
     /// What is skipped, once the watch that fills the cache is known.
     prune: OnceLock<Prune>,
     decode: Decode<K>,
-    /// By the id of the kept object.
-    recent: Cache<u64, Recent<K>, Weight>,
-    recent_bytes: AtomicU64,
-}
-
-struct Recent<K> {
-    object: Arc<K>,
-    weight: u64,
-}
-
-impl<K> Clone for Recent<K> {
-    fn clone(&self) -> Self {
-        Self { object: Arc::clone(&self.object), weight: self.weight }
-    }
-}
-
-#[derive(Clone)]
-struct Weight;
-
-impl<K> Weighter<u64, Recent<K>> for Weight {
-    fn weight(&self, _: &u64, recent: &Recent<K>) -> u64 {
-        recent.weight
-    }
+    recent: Box<dyn Recent<K>>,
 }
 
 impl<K> Decoder<K> {
-    pub(super) fn new(dyntype: &<K as Lookup>::DynamicType) -> Self
+    pub(super) fn new(dyntype: &<K as Lookup>::DynamicType, recent: Arc<RecentObjects>) -> Self
     where
-        K: Resource + DeserializeOwned,
+        K: Resource + DeserializeOwned + Send + Sync + 'static,
     {
         let list = if K::metadata_api() {
             TypeMeta { api_version: "meta.k8s.io/v1".into(), kind: "PartialObjectMetadataList".into() }
@@ -70,19 +35,13 @@ impl<K> Decoder<K> {
             TypeMeta { api_version: api_version.into_owned(), kind: format!("{kind}List") }
         };
         let types = DefaultTypes::of_list(&list);
-        let recent = Cache::with_weighter(RECENT_OBJECTS, MIN_RECENT_BYTES, Weight);
-        let recent_bytes = AtomicU64::new(MIN_RECENT_BYTES);
-        Self { types, prune: OnceLock::new(), decode: decode_object::<K>, recent, recent_bytes }
+        let recent = Box::new(RecentOfCache::new(recent));
+        Self { types, prune: OnceLock::new(), decode: decode_object::<K>, recent }
     }
 
-    /// The kept objects have about so many bytes of JSON in all. `caches`: how many are those of clusters that have one limit together.
-    pub(super) fn limit_recent(&self, json_bytes: u64, caches: usize) {
-        let most = (RECENT_BYTES / caches.max(1) as u64).max(MIN_RECENT_OF_MEMBER);
-        let wanted = (json_bytes / RECENT_SHARE).max(MIN_RECENT_BYTES).next_power_of_two();
-        let limit = wanted.min(1 << most.ilog2());
-        if self.recent_bytes.swap(limit, Ordering::Relaxed) != limit {
-            self.recent.set_capacity(limit);
-        }
+    /// The kept objects have about so many bytes of JSON in all.
+    pub(super) fn count(&self, json_bytes: u64) {
+        self.recent.count(json_bytes);
     }
 
     /// From now on, skips what `prune` skips.
@@ -92,8 +51,8 @@ impl<K> Decoder<K> {
 
     /// The decoded object. An error is logged.
     pub(super) fn decode(&self, object: &CompactObject) -> Result<Arc<K>, Undecodable> {
-        if let Some(recent) = self.recent.get(&object.id()) {
-            return Ok(recent.object);
+        if let Some(recent) = self.recent.get(object.id()) {
+            return Ok(recent);
         }
         let json = object.json();
         let decoded = match &json {
@@ -117,8 +76,7 @@ impl<K> Decoder<K> {
 
     /// Keeps an object decoded for a while.
     pub(super) fn add_recent(&self, object: &CompactObject, decoded: &Arc<K>) {
-        let weight = DECODED_RATIO * object.json_len() as u64;
-        self.recent.insert(object.id(), Recent { object: Arc::clone(decoded), weight });
+        self.recent.add(object.id(), decoded, object.json_len());
     }
 
     /// The metadata, without the rest of the object and what is pruned. An error is logged.
@@ -131,39 +89,5 @@ impl<K> Decoder<K> {
             })
             .ok()
             .map(|decoded| decoded.metadata)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{super::dictionary::Compressor, *};
-    use crate::watcher::RawObject;
-    use k8s_openapi::api::core::v1::ConfigMap;
-
-    #[test]
-    fn the_objects_that_stay_decoded_are_limited_by_their_bytes() {
-        let decoder = Decoder::<ConfigMap>::new(&());
-        decoder.limit_recent(1 << 40, 1);
-        let mut compressor = Compressor::default();
-        let data = "x".repeat(100_000);
-        for number in 0..200 {
-            let json = format!(r#"{{"metadata":{{"name":"map-{number}"}},"data":{{"text":"{data}"}}}}"#);
-            let raw: RawObject<_> = serde_json::from_str(&json).unwrap();
-            let object = CompactObject::new(&raw, &json, &mut compressor, None);
-            decoder.decode(&object).unwrap();
-        }
-        let (kept, weight) = (decoder.recent.len() as u64, decoder.recent.weight());
-        assert!((40..=84).contains(&kept), "{kept} of 200 objects, each 200 KB decoded");
-        assert!(weight <= RECENT_BYTES && weight > kept * 200_000, "{weight} bytes");
-        // The cache has become small.
-        decoder.limit_recent(2 << 20, 1);
-        assert!(decoder.recent.weight() <= MIN_RECENT_BYTES, "{} bytes", decoder.recent.weight());
-        // Many clusters have caches of this kind.
-        for (caches, most) in [(1, RECENT_BYTES), (100, RECENT_BYTES / 100), (100_000, MIN_RECENT_OF_MEMBER)]
-        {
-            decoder.limit_recent(1 << 40, caches);
-            let limit = decoder.recent_bytes.load(Ordering::Relaxed);
-            assert!(limit <= most && limit > most / 2, "{caches}: {limit}");
-        }
     }
 }

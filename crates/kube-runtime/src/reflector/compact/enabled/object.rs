@@ -1,9 +1,12 @@
 //! An object as a compact cache keeps it.
 
-use super::dictionary::{Compressor, Needed, Source, decompress};
+use super::{
+    compression::Compressed,
+    dictionary::{Compressor, Source},
+};
 use crate::{reflector::Lookup, watcher::RawObject};
 use kube_core::{Resource, ResourceExt};
-use parking_lot::Mutex;
+use parking_lot::RwLock;
 use std::{
     borrow::Cow,
     collections::BTreeMap,
@@ -18,13 +21,13 @@ use std::{
 pub(crate) struct CompactObject {
     /// Clones have the same.
     id: u64,
-    /// What the decompression needs.
-    needed: Mutex<Option<Arc<Needed>>>,
-    /// The lengths of the parts (`u32`, little-endian), the parts, and the compressed JSON.
-    bytes: Box<[u8]>,
+    /// The lengths of the JSON and of the parts, and the parts. A length is one more than it says, and 0 if there is no such part; 7 bits
+    /// of it are in a byte, the lowest first, and the highest bit says that others follow.
+    head: Box<[u8]>,
+    json: RwLock<Compressed>,
 }
 
-/// The parts before the compressed JSON. The first number is the length of the JSON.
+/// The parts of the head. The first length is that of the JSON.
 #[derive(Clone, Copy)]
 enum Part {
     Namespace = 1,
@@ -37,8 +40,6 @@ enum Part {
 
 /// How many lengths there are.
 const LENGTHS: usize = 6;
-/// The length of a part that does not exist.
-const NONE: u32 = u32::MAX;
 
 /// The labels, and the uids of the owners.
 #[derive(serde::Deserialize, Default)]
@@ -52,7 +53,7 @@ impl CompactObject {
     pub(super) fn new(
         object: &RawObject<Self>,
         json: &str,
-        compressor: &mut Compressor,
+        compressor: &Compressor,
         source: Option<&Arc<Source>>,
     ) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(0);
@@ -66,21 +67,9 @@ impl CompactObject {
         };
         let parts = [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version, &selection]
             .map(Option::as_deref);
-        let (compressed, dictionary) = compressor.compress(json, source);
-        let json_length = [length(json.len())];
-        let lengths = parts.iter().map(|part| part.map_or(NONE, |text| length(text.len())));
-        let mut bytes = Vec::with_capacity(
-            LENGTHS * size_of::<u32>()
-                + parts.iter().flatten().map(|text| text.len()).sum::<usize>()
-                + compressed.len(),
-        );
-        json_length
-            .into_iter()
-            .chain(lengths)
-            .for_each(|length| bytes.extend_from_slice(&length.to_le_bytes()));
-        parts.iter().flatten().for_each(|text| bytes.extend_from_slice(text.as_bytes()));
-        bytes.extend_from_slice(compressed);
-        Self { id: IDS.fetch_add(1, Ordering::Relaxed), needed: Mutex::new(dictionary), bytes: bytes.into() }
+        let compressed = compressor.compress(json, source);
+        let id = IDS.fetch_add(1, Ordering::Relaxed);
+        Self { id, head: head(json.len(), &parts), json: RwLock::new(compressed) }
     }
 
     /// Different for different states of different objects.
@@ -90,29 +79,25 @@ impl CompactObject {
 
     /// The length of the JSON.
     pub(super) fn json_len(&self) -> usize {
-        self.length(0).unwrap_or_default()
+        let (lengths, _) = lengths(&self.head);
+        lengths[0].unwrap_or_default()
     }
 
     /// The received JSON. `None` only if memory was damaged.
     pub(super) fn json(&self) -> Option<Vec<u8>> {
-        let needed = self.needed.lock().clone();
-        if let Some(Needed::Anew { bytes, dictionary }) = needed.as_deref() {
-            return decompress(bytes, self.json_len(), dictionary.as_deref());
-        }
-        let parts: usize = (1..LENGTHS).filter_map(|part| self.length(part)).sum();
-        let compressed = self.bytes.get(LENGTHS * size_of::<u32>() + parts..)?;
-        decompress(compressed, self.json_len(), needed.as_deref())
+        self.json.read().text(self.json_len())
     }
 
-    /// Compresses it anew if it needs a dictionary whose text was forgotten. The compressed bytes of before stay, without that.
-    pub(super) fn compress_anew(&self, compressor: &mut Compressor, source: &Arc<Source>) {
-        let is_outdated = self.needed.lock().as_deref().is_some_and(|needed| compressor.is_outdated(needed));
-        let json = if is_outdated { self.json() } else { None };
-        let Some(json) = json.and_then(|json| String::from_utf8(json).ok()) else { return };
-        let (bytes, dictionary) = compressor.compress(&json, Some(source));
-        let anew = Needed::Anew { bytes: bytes.into(), dictionary };
-        let before = self.needed.lock().replace(Arc::new(anew));
+    /// Compresses it anew if it needs a dictionary whose text was forgotten. Returns whether it did.
+    pub(super) fn compress_anew(&self, compressor: &Compressor, source: &Arc<Source>) -> bool {
+        if !compressor.is_outdated(&self.json.read()) {
+            return false;
+        }
+        let Some(json) = self.json().and_then(|json| String::from_utf8(json).ok()) else { return false };
+        let anew = compressor.compress(&json, Some(source));
+        let before = std::mem::replace(&mut *self.json.write(), anew);
         drop(before); // without the lock
+        true
     }
 
     pub(super) fn selection(&self) -> Selection {
@@ -120,28 +105,49 @@ impl CompactObject {
         text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
-    fn length(&self, part: usize) -> Option<usize> {
-        let (lengths, _) = self.bytes.as_chunks::<{ size_of::<u32>() }>();
-        let length = u32::from_le_bytes(*lengths.get(part)?);
-        (length != NONE).then_some(length as usize)
-    }
-
     fn part(&self, part: Part) -> Option<&str> {
-        let length = self.length(part as usize)?;
-        let before: usize = (1..part as usize).filter_map(|part| self.length(part)).sum();
-        let start = LENGTHS * size_of::<u32>() + before;
-        std::str::from_utf8(self.bytes.get(start..start + length)?).ok()
+        let (lengths, parts) = lengths(&self.head);
+        let start: usize = lengths[1..part as usize].iter().flatten().sum();
+        std::str::from_utf8(parts.get(start..start + lengths[part as usize]?)?).ok()
     }
 }
 
-/// A length of JSON, which is below 4 GiB: the client limits responses.
-fn length(length: usize) -> u32 {
-    length.try_into().expect("invariant: an object has less than 4 GiB")
+/// What an object has before its compressed JSON.
+fn head(json_len: usize, parts: &[Option<&str>; LENGTHS - 1]) -> Box<[u8]> {
+    let mut head = Vec::with_capacity(16 + parts.iter().flatten().map(|text| text.len()).sum::<usize>());
+    let lengths = parts.iter().map(|part| part.map(str::len));
+    for length in [Some(json_len)].into_iter().chain(lengths) {
+        let mut left = length.map_or(0, |length| length + 1);
+        while left > 0x7f {
+            head.push(left as u8 | 0x80);
+            left >>= 7;
+        }
+        head.push(left as u8);
+    }
+    parts.iter().flatten().for_each(|text| head.extend_from_slice(text.as_bytes()));
+    head.into()
+}
+
+/// The lengths of JSON and parts, and the parts.
+fn lengths(head: &[u8]) -> ([Option<usize>; LENGTHS], &[u8]) {
+    let mut bytes = head.iter();
+    let lengths = std::array::from_fn(|_| {
+        let (mut length, mut shift) = (0_usize, 0);
+        for byte in bytes.by_ref() {
+            length |= usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        length.checked_sub(1)
+    });
+    (lengths, bytes.as_slice())
 }
 
 impl Clone for CompactObject {
     fn clone(&self) -> Self {
-        Self { id: self.id, needed: Mutex::new(self.needed.lock().clone()), bytes: self.bytes.clone() }
+        Self { id: self.id, head: self.head.clone(), json: RwLock::new(self.json.read().clone()) }
     }
 }
 
@@ -151,7 +157,7 @@ impl fmt::Debug for CompactObject {
             .field("namespace", &self.part(Part::Namespace))
             .field("name", &self.part(Part::Name))
             .field("resource_version", &self.part(Part::Version))
-            .field("bytes", &self.bytes.len())
+            .field("bytes", &self.json.read().bytes.len())
             .finish()
     }
 }
@@ -199,7 +205,7 @@ mod tests {
 
     fn compact(json: &str) -> CompactObject {
         let raw: RawObject<_> = serde_json::from_str(json).unwrap();
-        CompactObject::new(&raw, json, &mut Compressor::default(), None)
+        CompactObject::new(&raw, json, &Compressor::default(), None)
     }
 
     #[test]
@@ -230,5 +236,17 @@ mod tests {
         }
         let cluster_scoped = compact(r#"{"metadata":{"name":"n","namespace":""}}"#);
         assert_eq!(cluster_scoped.namespace(), Some("".into()));
+    }
+
+    #[test]
+    fn lengths_may_have_several_bytes() {
+        for length in [0, 1, 126, 127, 128, 16_382, 16_383, 70_000] {
+            let (namespace, uid) = ("n".repeat(length), "u".repeat(length / 2));
+            let json = format!(r#"{{"metadata":{{"namespace":"{namespace}","uid":"{uid}"}}}}"#);
+            let object = compact(&json);
+            assert_eq!((object.name(), object.resource_version()), (None, None));
+            assert_eq!((object.namespace(), object.uid()), (Some(namespace.into()), Some(uid.into())));
+            assert_eq!(object.json().unwrap(), json.as_bytes());
+        }
     }
 }

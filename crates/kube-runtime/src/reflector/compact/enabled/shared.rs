@@ -6,6 +6,7 @@
 use super::{
     dictionary::{Compressor, Source},
     object::CompactObject,
+    recent::RecentObjects,
 };
 use crate::{reflector::store::Shared, watcher::RawObject};
 use kube_core::Resource;
@@ -14,19 +15,24 @@ use std::{
     cell::RefCell,
     collections::HashMap,
     fmt,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::{sync::Notify, task::yield_now, time::timeout};
+use tokio::{
+    sync::Notify,
+    task::yield_now,
+    time::{Instant, sleep, timeout},
+};
 
-/// How many objects are compressed anew without a pause for other tasks.
-const AT_ONCE: usize = 32;
-/// How long to wait before caches are gone through again, because something has an old dictionary still: objects that were
-/// deleted and are kept for a while. From the former to the latter.
+/// The bytes of JSON that are compressed anew without a pause for other tasks.
+const AT_ONCE: usize = 64 << 10;
+/// What it costs to see that an object need not be, in bytes of JSON.
+const GLANCE: usize = 64;
+/// How long to wait before caches are gone through again: at least this, and so many times as long as it took.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
+const PAUSE: u32 = 10;
+/// Something may have an old dictionary still: objects that were deleted and are kept for a while. The longest wait for these, and for
+/// kinds of which there is no cache any more.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What the compact caches of several clusters share, by kind and form. Clones are the same.
@@ -49,13 +55,12 @@ struct Kind {
     is_metadata: bool,
 }
 
-/// A compressor, and the caches that use it. Locked after the map of kinds; neither is locked under the other.
+/// A compressor, the caches that use it, and what they have decoded. Locked after the map of kinds; neither is locked under the other.
 #[derive(Default)]
 struct SharedCompressor {
-    compressor: Mutex<Compressor>,
+    compressor: Compressor,
     caches: Mutex<Vec<CacheOf>>,
-    /// The length of `caches`.
-    count: AtomicUsize,
+    recent: Arc<RecentObjects>,
 }
 
 /// A cache, and the cluster that it is of.
@@ -72,61 +77,68 @@ impl Dictionaries {
         Contributor { pool: self.clone(), source: Arc::default() }
     }
 
-    /// Compresses objects anew after clusters have left, so that no text of these is kept: within a second and the time that it takes, for
-    /// what caches hold. Never ends; to be run while there are clusters. Dropped, it loses nothing.
+    /// Compresses objects anew after clusters have left, so that no text of these is kept by caches: at once, and where another cluster
+    /// leaves soon afterwards, after ten times as long as that took, and at least a second. Never ends; to be run while there are
+    /// clusters. Dropped, it loses nothing.
     pub async fn keep_renewed(&self) {
+        let mut wait = FIRST_WAIT;
         loop {
-            self.0.changed.notified().await;
-            let mut wait = FIRST_WAIT;
-            while self.renew().await {
-                wait = match timeout(wait, self.0.changed.notified()).await {
-                    Ok(()) => FIRST_WAIT,
-                    Err(_) => (wait * 2).min(LONGEST_WAIT),
-                };
+            let begun = Instant::now();
+            let (has_worked, is_left) = self.renew().await;
+            if has_worked {
+                sleep(pause(begun.elapsed())).await;
             }
+            let longest = if is_left { wait } else { LONGEST_WAIT };
+            wait = match timeout(longest, self.0.changed.notified()).await {
+                Err(_) if is_left => (wait * 2).min(LONGEST_WAIT),
+                _ => FIRST_WAIT,
+            };
         }
     }
 
     /// Whether there is this text in a dictionary, as far as that is known: one of which text was forgotten may have any. For tests.
     #[must_use]
     pub fn may_have_text(&self, text: &str) -> bool {
-        let may_have = |kind: &Arc<SharedCompressor>| {
-            let compressor = kind.compressor.lock();
-            compressor.has_text(text) || compressor.has_outdated()
-        };
+        let may_have =
+            |kind: &Arc<SharedCompressor>| kind.compressor.has_text(text) || kind.compressor.has_outdated();
         self.0.kinds.lock().values().any(may_have)
     }
 
-    /// Goes through the caches once. Returns whether something has an old dictionary still. Forgets kinds of which there is no cache.
-    async fn renew(&self) -> bool {
+    /// Goes through the caches once, if something has an old dictionary. Returns whether it did, and whether something has one still.
+    /// Forgets kinds of which there is no cache.
+    async fn renew(&self) -> (bool, bool) {
         let kinds: Vec<_> = {
             let mut kinds = self.0.kinds.lock();
             kinds.retain(|_, kind| kind.has_caches());
             kinds.shrink_to_fit();
             kinds.values().cloned().collect()
         };
-        let mut is_left = false;
+        let (mut has_worked, mut is_left) = (false, false);
         for kind in kinds {
             if kind.has_outdated() {
+                has_worked = true;
                 kind.renew_objects().await;
                 is_left |= kind.has_outdated();
             }
         }
-        is_left
+        (has_worked, is_left)
     }
 
     fn compressor_of(&self, kind: Kind, cache: CacheOf) -> Arc<SharedCompressor> {
         let mut kinds = self.0.kinds.lock();
         let shared = kinds.entry(kind).or_default();
-        shared.has_caches(); // forgets those that are gone
-        shared.caches.lock().push(cache);
-        shared.count.fetch_add(1, Ordering::Relaxed);
+        let mut caches = shared.caches.lock();
+        if caches.len() == caches.capacity() {
+            forget_gone(&mut caches); // before it gets more room, so that a start costs O(1)
+        }
+        caches.push(cache);
+        drop(caches);
         Arc::clone(shared)
     }
 
     fn forget(&self, source: &Arc<Source>) {
         let kinds: Vec<_> = self.0.kinds.lock().values().cloned().collect();
-        kinds.iter().for_each(|kind| kind.compressor.lock().forget(source));
+        kinds.iter().for_each(|kind| kind.compressor.forget(source));
         self.0.changed.notify_one();
     }
 }
@@ -135,25 +147,38 @@ impl SharedCompressor {
     /// Whether there are caches, without those that are gone.
     fn has_caches(&self) -> bool {
         let mut caches = self.caches.lock();
-        caches.retain(|cache| cache.objects.strong_count() > 0);
-        self.count.store(caches.len(), Ordering::Relaxed);
+        forget_gone(&mut caches);
         !caches.is_empty()
     }
 
     fn has_outdated(&self) -> bool {
-        self.compressor.lock().has_outdated()
+        self.compressor.has_outdated()
     }
 
     async fn renew_objects(&self) {
         let caches = self.caches.lock().clone();
         for CacheOf { source, objects } in caches {
             let objects = objects.upgrade().map(|objects| objects.kept()).unwrap_or_default();
-            for some in objects.chunks(AT_ONCE) {
-                some.iter().for_each(|object| object.compress_anew(&mut self.compressor.lock(), &source));
-                yield_now().await;
+            let mut work = 0;
+            for object in objects {
+                let is_anew = object.compress_anew(&self.compressor, &source);
+                work += if is_anew { object.json_len() } else { GLANCE };
+                if work >= AT_ONCE {
+                    work = 0;
+                    yield_now().await;
+                }
             }
         }
     }
+}
+
+fn forget_gone(caches: &mut Vec<CacheOf>) {
+    caches.retain(|cache| cache.objects.strong_count() > 0);
+}
+
+/// How long other work comes first after caches were gone through.
+fn pause(took: Duration) -> Duration {
+    took.saturating_mul(PAUSE).max(FIRST_WAIT)
 }
 
 impl fmt::Debug for Dictionaries {
@@ -234,14 +259,14 @@ impl CacheCompressor {
 
     /// The object as it is kept, and the mean length of such.
     pub(super) fn keep(&self, object: &RawObject<CompactObject>, json: &str) -> (CompactObject, usize) {
-        let mut compressor = self.shared.compressor.lock();
-        let kept = CompactObject::new(object, json, &mut compressor, self.source.as_ref());
+        let compressor = &self.shared.compressor;
+        let kept = CompactObject::new(object, json, compressor, self.source.as_ref());
         (kept, compressor.mean())
     }
 
-    /// How many caches share this, about.
-    pub(super) fn caches(&self) -> usize {
-        self.shared.count.load(Ordering::Relaxed).max(1)
+    /// The objects that stay decoded.
+    pub(super) fn recent(&self) -> Arc<RecentObjects> {
+        Arc::clone(&self.shared.recent)
     }
 }
 

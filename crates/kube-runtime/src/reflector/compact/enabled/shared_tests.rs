@@ -24,10 +24,14 @@ fn marker(cluster: usize) -> String {
 
 impl Member {
     fn new(dictionaries: &Dictionaries, cluster: usize) -> Self {
+        Self::with(dictionaries, cluster, OBJECTS)
+    }
+
+    fn with(dictionaries: &Dictionaries, cluster: usize, objects: usize) -> Self {
         let contributor = dictionaries.contributor();
         let writer = contributor.scope(|| CompactWriter::<ConfigMap>::new(()));
         let (mut writer, keeper) = writer.into_parts(Prune::default());
-        for number in 0..OBJECTS {
+        for number in 0..objects {
             let text = marker(cluster).repeat(20);
             let json = format!(
                 r#"{{"metadata":{{"name":"map-{number}","uid":"{number}"}},"data":{{"k":"{text}"}}}}"#
@@ -39,7 +43,7 @@ impl Member {
     }
 
     fn dictionary_has(&self, cluster: usize) -> bool {
-        self.compressor.shared.compressor.lock().has_text(&marker(cluster))
+        self.compressor.shared.compressor.has_text(&marker(cluster))
     }
 
     fn has_outdated(&self) -> bool {
@@ -49,14 +53,14 @@ impl Member {
     /// Whether each object can be read.
     fn is_whole(&self, cluster: usize) -> bool {
         let objects = self.objects.snapshot();
-        let texts = objects.iter().filter_map(|object| String::from_utf8(object.json()?).ok());
-        texts.filter(|text| text.contains(&marker(cluster))).count() == OBJECTS
+        let text = |object: &CompactObject| object.json().and_then(|json| String::from_utf8(json).ok());
+        objects.iter().all(|object| text(object).is_some_and(|text| text.contains(&marker(cluster))))
     }
 }
 
 fn compressor<K>(contributor: &Contributor, dyntype: K::DynamicType) -> CacheCompressor
 where
-    K: Resource<DynamicType: Eq + Hash + Clone> + Clone + DeserializeOwned + 'static,
+    K: Resource<DynamicType: Eq + Hash + Clone> + Clone + DeserializeOwned + Send + Sync + 'static,
 {
     contributor.scope(|| CompactWriter::<K>::new(dyntype)).into_parts(Prune::default()).1.compressor
 }
@@ -81,8 +85,8 @@ async fn the_caches_of_one_kind_share_a_dictionary_without_the_text_of_clusters_
         drop(left);
         let rest = &members[0];
         assert!(!rest.dictionary_has(cluster), "new objects do not refer to it");
-        sleep(Duration::from_millis(1)).await;
-        assert!(!rest.has_outdated(), "{cluster}: neither do those that were there, at once ({contributed})");
+        sleep(FIRST_WAIT).await;
+        assert!(!rest.has_outdated(), "{cluster}: neither do those that were there ({contributed})");
         for (at, member) in members.iter().enumerate() {
             assert!(member.is_whole(cluster + 1 + at), "{cluster} {at}");
         }
@@ -92,9 +96,54 @@ async fn the_caches_of_one_kind_share_a_dictionary_without_the_text_of_clusters_
     assert_eq!(dictionaries.0.kinds.lock().len(), 1);
     last.contributor.leave();
     drop(last);
-    sleep(Duration::from_millis(1)).await;
+    sleep(FIRST_WAIT).await;
     assert_eq!(dictionaries.0.kinds.lock().len(), 0, "memory returns");
+    // A cluster that stays has no cache of this kind any more.
+    drop(Member::new(&dictionaries, 0));
+    sleep(LONGEST_WAIT).await;
+    assert_eq!(dictionaries.0.kinds.lock().len(), 0);
     renewing.abort();
+}
+
+/// A fleet that clusters leave all the time does not compress all the time.
+#[tokio::test(start_paused = true)]
+async fn after_all_was_compressed_anew_other_work_comes_first() {
+    let dictionaries = Dictionaries::default();
+    let members = [0, 1, 2].map(|cluster| Member::new(&dictionaries, cluster));
+    let renewing = tokio::spawn({
+        let dictionaries = dictionaries.clone();
+        async move { dictionaries.keep_renewed().await }
+    });
+    sleep(Duration::from_secs(5)).await;
+    let leave = |member: &Member| member.contributor.leave();
+    leave(&members[0]);
+    sleep(Duration::from_millis(1)).await;
+    assert!(!members[2].has_outdated(), "at once");
+    leave(&members[1]);
+    sleep(Duration::from_millis(900)).await;
+    assert!(members[2].has_outdated());
+    sleep(Duration::from_millis(200)).await;
+    assert!(!members[2].has_outdated());
+    renewing.abort();
+    let seconds = Duration::from_secs;
+    assert_eq!([seconds(0), seconds(9)].map(pause), [seconds(1), seconds(90)]);
+}
+
+/// What zstd allocates, the dictionaries, is not counted.
+#[test]
+fn what_is_compressed_anew_takes_no_more_than_before() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let dictionaries = Dictionaries::default();
+    let left = Member::new(&dictionaries, 0);
+    let mut rest = None;
+    let filled = allocation_counter::measure(|| rest = Some(Member::with(&dictionaries, 1, 3_000)));
+    let renewed = allocation_counter::measure(|| {
+        left.contributor.leave();
+        runtime.block_on(dictionaries.renew());
+    });
+    let rest = rest.unwrap();
+    assert!(!rest.has_outdated() && rest.is_whole(1));
+    assert!(renewed.bytes_current < filled.bytes_current / 10, "{renewed:?} after {filled:?}");
 }
 
 /// A cluster that is away in the middle of its list, which may be for days, once and then again.
@@ -148,12 +197,32 @@ async fn an_object_that_is_not_in_a_cache_keeps_its_dictionary_for_as_long_as_it
 
     // The same cluster under another address: its caches have other objects by then.
     assert!(rest.dictionary_has(1));
-    let before = rest.compressor.shared.compressor.lock().epoch();
+    let before = rest.compressor.shared.compressor.epoch();
     rest.contributor.renew();
-    sleep(Duration::from_millis(1)).await;
+    sleep(FIRST_WAIT).await;
     assert!(!rest.has_outdated() && rest.is_whole(1));
-    assert_eq!(rest.compressor.shared.compressor.lock().epoch(), before + 1);
+    assert_eq!(rest.compressor.shared.compressor.epoch(), before + 1);
     renewing.abort();
+}
+
+#[test]
+fn an_object_of_one_of_a_hundred_clusters_stays_decoded() {
+    let dictionaries = Dictionaries::default();
+    let caches = (0..100).map(|_| {
+        let contributor = dictionaries.contributor();
+        contributor.scope(|| CompactWriter::<ConfigMap>::new(())).into_parts(Prune::default()).1
+    });
+    let caches: Vec<_> = caches.collect();
+    let json = format!(r#"{{"metadata":{{"name":"a"}},"data":{{"k":"{}"}}}}"#, "text ".repeat(1_600));
+    let kept = caches.iter().map(|keeper| {
+        let raw = CollectionEvent::InitApply(serde_json::from_str(&json).unwrap());
+        Arc::clone(keeper.keep(raw).object().unwrap())
+    });
+    let kept: Vec<_> = kept.collect();
+    for (keeper, object) in caches.iter().zip(&kept) {
+        let [first, second] = [0, 1].map(|_| keeper.cache.decode(object).unwrap());
+        assert!(Arc::ptr_eq(&first, &second));
+    }
 }
 
 #[test]
@@ -199,4 +268,48 @@ async fn a_scope_that_panics_is_over() {
     let scope = std::panic::AssertUnwindSafe(|| contributor.scope(|| panic!("of the program")));
     assert!(std::panic::catch_unwind(scope).is_err());
     assert!(PRESENT.with_borrow(Option::is_none));
+}
+
+/// Clusters come, leave and have other objects, while others are read and renewed.
+#[test]
+fn on_several_threads_each_object_is_what_it_was() {
+    let dictionaries = Dictionaries::default();
+    let stays: Vec<Member> = (0..4).map(|cluster| Member::new(&dictionaries, cluster)).collect();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (dictionaries, stays, is_over) = (&dictionaries, &stays, &is_over);
+        let runs = || !is_over.load(std::sync::atomic::Ordering::Relaxed);
+        scope.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            while runs() {
+                runtime.block_on(dictionaries.renew());
+            }
+        });
+        for (cluster, member) in stays.iter().enumerate() {
+            scope.spawn(move || {
+                while runs() {
+                    assert!(member.is_whole(cluster));
+                }
+            });
+        }
+        let leaving = [4, 5].map(|cluster| {
+            scope.spawn(move || {
+                for _ in 0..30 {
+                    let member = Member::new(dictionaries, cluster);
+                    stays[cluster - 4].contributor.renew();
+                    assert!(member.is_whole(cluster));
+                    member.contributor.leave();
+                }
+            })
+        });
+        let ended = leaving.map(std::thread::ScopedJoinHandle::join);
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(ended.iter().all(Result::is_ok));
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(dictionaries.renew());
+    for (cluster, member) in stays.iter().enumerate() {
+        assert!(member.is_whole(cluster) && !member.has_outdated());
+    }
+    assert!(!dictionaries.may_have_text(&marker(4)) && !dictionaries.may_have_text(&marker(5)));
 }

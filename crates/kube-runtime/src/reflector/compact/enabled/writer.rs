@@ -71,7 +71,7 @@ use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 #[must_use]
 pub fn compact_store<K>() -> (Store<K>, CompactWriter<K>)
 where
-    K: Resource + Clone + DeserializeOwned + 'static,
+    K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Default,
 {
     let writer = CompactWriter::new(K::DynamicType::default());
@@ -101,14 +101,14 @@ pub struct CompactWriter<K: Lookup + 'static> {
 
 impl<K> CompactWriter<K>
 where
-    K: Resource + Clone + DeserializeOwned + 'static,
+    K: Resource + Clone + DeserializeOwned + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
     /// The writer of a new cache for a kind known only at run time.
     pub fn new(dyntype: K::DynamicType) -> Self {
         let writer = Writer::<CompactObject>::new_shared(0, ());
         let compressor = CacheCompressor::of_cache::<K>(writer.shared(), &dyntype);
-        let cache = CompactCache::new(writer.shared(), dyntype);
+        let cache = CompactCache::new(writer.shared(), dyntype, compressor.recent());
         Self { writer, keeper: Keeper { cache, compressor } }
     }
 
@@ -116,7 +116,6 @@ where
     #[must_use]
     pub fn with_index<T>(self, index: &Index<K, T>) -> Self
     where
-        K: Send + Sync,
         T: Eq + Hash + Send + Sync + 'static,
     {
         self.keeper.cache.add_index(index);
@@ -154,7 +153,7 @@ where
         config: watcher::Config,
     ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send
     where
-        K: fmt::Debug + Send + Sync,
+        K: fmt::Debug,
         K::DynamicType: Send + Sync,
     {
         self.watch_with(api, config, RetryBackoff::with_default().into())
@@ -168,7 +167,7 @@ where
         monitor: &WatchMonitor,
     ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K>
     where
-        K: fmt::Debug + Send + Sync,
+        K: fmt::Debug,
         K::DynamicType: Send + Sync,
     {
         self.watch_with(api, config, monitor.settings())
@@ -181,7 +180,7 @@ where
         settings: WatchSettings,
     ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K>
     where
-        K: fmt::Debug + Send + Sync,
+        K: fmt::Debug,
         K::DynamicType: Send + Sync,
     {
         self.writer.selects(Selected::by(&api, &config));
@@ -275,7 +274,7 @@ impl<K: Lookup + 'static> Keeper<K> {
             RawContent::Json(json) => {
                 let (kept, mean) = self.compressor.keep(object, json.get());
                 let json_bytes = (self.cache.shared.most_objects() * mean) as u64;
-                self.cache.decoder.limit_recent(json_bytes, self.compressor.caches());
+                self.cache.decoder.count(json_bytes);
                 Arc::new(kept)
             }
         }
