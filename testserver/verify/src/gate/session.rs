@@ -47,6 +47,8 @@ pub(crate) struct Session {
     pub(crate) crashed: Notify,
     /// Wakes who waits for the operator to be quiet, each time that it has sent many requests.
     busy: Notify,
+    /// Wakes who waits for a watch that is late.
+    caught_up: Notify,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
     /// Whether what the operator does may come later than the next step.
@@ -69,6 +71,20 @@ pub(super) struct Touched {
     pub(super) object: Value,
     /// The write of the operator that came next.
     pub(super) place: String,
+}
+
+/// A watch that is late, until this is dropped: a client that drops the watch lists anew, so that nothing is old any more.
+pub(super) struct Lag {
+    session: Arc<Session>,
+    pub(super) until: Instant,
+}
+
+impl Drop for Lag {
+    fn drop(&mut self) {
+        // A second one may have begun meanwhile.
+        self.session.inner.lock().lag_until.take_if(|until| *until == self.until);
+        self.session.caught_up.notify_waiters();
+    }
 }
 
 struct Inner {
@@ -141,6 +157,7 @@ impl Session {
             started: Instant::now(),
             crashed: Notify::new(),
             busy: Notify::new(),
+            caught_up: Notify::new(),
             held: watch::Sender::new(false),
             may_miss_a_step: plan.may_miss_a_step(),
             begins_with_old: plan.upgrades(),
@@ -293,8 +310,8 @@ impl Session {
         (place, fault)
     }
 
-    /// Records an event that is sent to the operator; the fault that comes there.
-    pub(super) fn event(&self, mut place: EventPlace) -> Option<EventFault> {
+    /// Records an event that is sent to the operator; the fault that comes there, and how long its watch is late.
+    pub(super) fn event(self: &Arc<Self>, mut place: EventPlace) -> Option<(EventFault, Lag)> {
         let mut inner = self.inner.lock();
         place.nth = 0;
         let count = inner.events.entry(place.clone()).or_default();
@@ -306,12 +323,12 @@ impl Session {
             _ => None,
         };
         inner.trace.events.push((place, step));
-        if let Some(fault) = fault {
-            inner.pending.pop_front();
-            inner.fired.push(step);
-            inner.lag_until = Some(Instant::now() + fault.lag());
-        }
-        fault
+        let fault = fault?;
+        inner.pending.pop_front();
+        inner.fired.push(step);
+        let until = Instant::now() + fault.lag();
+        inner.lag_until = Some(until);
+        Some((fault, Lag { session: self.clone(), until }))
     }
 
     /// Notes that a fault of the run itself has happened.
@@ -331,14 +348,20 @@ impl Session {
         self.inner.lock().fired.clone()
     }
 
-    /// Until when a watch is late.
+    /// Until when a watch is late, if its client keeps it.
     pub(crate) fn lag_until(&self) -> Option<Instant> {
         self.inner.lock().lag_until
     }
 
-    /// A watch that was late is up to date again.
-    pub(super) fn caught_up(&self) {
-        self.inner.lock().lag_until = None;
+    /// Lets time pass until no watch is late. False if none was.
+    pub(crate) async fn pass_lag(&self) -> bool {
+        let Some(until) = self.lag_until() else { return false };
+        tokio::select! {
+            biased;
+            () = self.caught_up.notified() => {}
+            () = self.pass_until(until) => {}
+        }
+        true
     }
 
     /// Lists with `resourceVersion=0` show this version, and watches wait, for this long.

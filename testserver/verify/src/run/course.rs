@@ -254,8 +254,8 @@ impl<'r> Run<'r> {
             .0
             .iter()
             .any(|injection| matches!(injection, Injection::Event(EventFault::LagDwell, _)));
-        if let Some(until) = self.session.lag_until().filter(|_| dwells) {
-            self.session.pass_until(until + QUIET).await;
+        if dwells && self.session.pass_lag().await {
+            self.pass(QUIET).await;
         }
         true
     }
@@ -355,8 +355,8 @@ impl<'r> Run<'r> {
 
     /// Nothing may happen any more.
     async fn stay_still(&mut self) {
-        if let Some(until) = self.session.lag_until() {
-            self.session.pass_until(until + QUIET).await;
+        if self.session.pass_lag().await {
+            self.pass(QUIET).await;
         }
         if self.plan.is_slow() {
             self.pass(SLOW).await;
