@@ -18,6 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use super::{renewals::Renewals, target::is_lease};
 use crate::{
     finding::{Finding, Oracle},
     invariant::Invariant,
@@ -49,6 +50,7 @@ pub(crate) struct Session {
     busy: Notify,
     /// Wakes who waits for a watch that is late.
     caught_up: Notify,
+    pub(super) renewals: Renewals,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
     /// Whether what the operator does may come later than the next step.
@@ -158,6 +160,7 @@ impl Session {
             crashed: Notify::new(),
             busy: Notify::new(),
             caught_up: Notify::new(),
+            renewals: Renewals::default(),
             held: watch::Sender::new(false),
             may_miss_a_step: plan.may_miss_a_step(),
             begins_with_old: plan.upgrades(),
@@ -440,14 +443,21 @@ impl Session {
     /// The objects of all resources that were used.
     pub(crate) fn state(&self) -> State {
         let resources = self.inner.lock().trace.resources.clone();
-        State::read(&self.server, &resources)
+        self.read(&resources)
     }
 
     /// The same, and those of all other kinds that the cluster serves.
     pub(crate) fn whole_state(&self) -> State {
         let mut resources = self.kinds.resources();
         resources.extend(self.inner.lock().trace.resources.iter().cloned());
-        State::read(&self.server, &resources)
+        self.read(&resources)
+    }
+
+    fn read(&self, resources: &BTreeSet<String>) -> State {
+        let mut state = State::read(&self.server, resources);
+        let leases = state.0.iter_mut().filter(|(name, _)| is_lease(&name.resource));
+        leases.for_each(|(_, lease)| self.renewals.show(lease));
+        state
     }
 
     /// Whether all owners of an object are gone, so that the garbage collector takes it.

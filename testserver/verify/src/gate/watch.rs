@@ -49,6 +49,10 @@ pub(super) fn delayed(
     Response::from_parts(head, StreamBody::new(lines).boxed_unsync())
 }
 
+pub(super) fn is_watch(query: &str) -> bool {
+    query.split('&').any(|option| matches!(option, "watch=true" | "watch=1" | "watch"))
+}
+
 /// What tells a watch from the others of its resource: namespace and selectors.
 fn name(target: &Target, query: &str) -> String {
     let selectors: Vec<&str> = query.split('&').filter(|option| option.contains("Selector=")).collect();
