@@ -2,7 +2,7 @@
 //! changed since the server accepted one, it would accept the next one, too: then it is answered here, and who reads the Lease sees its
 //! time.
 
-use std::{collections::BTreeMap, io, ops::Range};
+use std::{collections::BTreeMap, io};
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, Uri, request::Parts, response};
@@ -19,7 +19,7 @@ use super::{
 };
 
 /// The field that a renewal changes, in JSON without spaces.
-const TIME: &[u8] = br#""renewTime":""#;
+const TIME: &str = r#""renewTime":""#;
 
 /// What may review a Lease.
 const REVIEWERS: [&str; 4] = [
@@ -107,7 +107,7 @@ impl Renewals {
         let Some((_, accepted)) = inner.leases.iter().find(|(path, _)| path.ends_with(&end)) else { return };
         let is_same = version_of(lease) == Some(accepted.version.to_string().as_str());
         let time = accepted.repeated.as_ref().filter(|_| is_same).and_then(|body| time_of(body));
-        if let Some(time) = time.and_then(|time| std::str::from_utf8(time).ok()) {
+        if let Some(time) = time {
             lease["spec"]["renewTime"] = time.into();
         }
     }
@@ -141,26 +141,27 @@ pub(super) async fn respond(
     forward(session, parts, body).await
 }
 
-/// Where the time of a renewal is.
-fn at_time(body: &[u8]) -> Option<Range<usize>> {
-    let start = body.windows(TIME.len()).position(|part| part == TIME)? + TIME.len();
-    let length = body[start..].iter().position(|letter| *letter == b'"')?;
-    Some(start..start + length)
+/// What is before the time of a renewal, the time, and what is after it.
+fn around_time(body: &[u8]) -> Option<(&str, &str, &str)> {
+    let (before, rest) = std::str::from_utf8(body).ok()?.split_once(TIME)?;
+    let (time, after) = rest.split_once('"')?;
+    Some((before, time, after))
 }
 
-fn time_of(body: &[u8]) -> Option<&[u8]> {
-    body.get(at_time(body)?)
+fn time_of(body: &[u8]) -> Option<&str> {
+    around_time(body).map(|(_, time, _)| time)
 }
 
 /// The same JSON with another time.
-fn with_time(body: &[u8], time: &[u8]) -> Option<Bytes> {
-    let at = at_time(body)?;
-    Some([&body[..at.start], time, &body[at.end..]].concat().into())
+fn with_time(body: &[u8], time: &str) -> Option<Bytes> {
+    let (before, _, after) = around_time(body)?;
+    Some([before, TIME, time, "\"", after].concat().into())
 }
 
 /// Whether two bodies differ in nothing but the time.
 fn differ_in_time(one: &[u8], other: &[u8]) -> bool {
-    time_of(other).and_then(|time| with_time(one, time)).is_some_and(|one| one == other)
+    let [one, other] = [one, other].map(|body| around_time(body).map(|(before, _, after)| (before, after)));
+    one.is_some() && one == other
 }
 
 /// Whether a body renews the Lease of an answer, in whatever order its fields are.
@@ -363,8 +364,8 @@ mod tests {
             .to_string()
         };
         let one = lease("one", "1");
-        assert_eq!(time_of(one.as_bytes()), Some(&b"1"[..]));
-        assert_eq!(with_time(one.as_bytes(), b"22").unwrap(), lease("one", "22"));
+        assert_eq!(time_of(one.as_bytes()), Some("1"));
+        assert_eq!(with_time(one.as_bytes(), "22").unwrap(), lease("one", "22"));
         for (other, is) in [(lease("one", "22"), true), (lease("two", "22"), false), ("{}".to_owned(), false)]
         {
             assert_eq!(differ_in_time(one.as_bytes(), other.as_bytes()), is, "{other}");
