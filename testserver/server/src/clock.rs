@@ -44,7 +44,10 @@ impl Clock {
 
     /// Advances the clock and wakes the sleepers that are due.
     pub(crate) fn advance(&self, by: Duration) {
-        self.advanced.send_modify(|advanced| *advanced = advanced.saturating_add(by));
+        self.advanced.send_if_modified(|advanced| {
+            *advanced = advanced.saturating_add(by);
+            !by.is_zero()
+        });
     }
 
     /// Sleeps until this much time has passed since the server started.

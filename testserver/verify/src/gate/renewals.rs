@@ -2,7 +2,7 @@
 //! changed since the server accepted one, it would accept the next one, too: then it is answered here, and who reads the Lease sees its
 //! time.
 
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, Uri, request::Parts, response};
@@ -57,6 +57,8 @@ impl Renewals {
     fn answer(&self, server: &ApiServer, parts: &Parts, body: &Bytes) -> Option<Response<Body>> {
         let mut inner = self.0.lock();
         let accepted = inner.leases.get_mut(parts.uri.path())?;
+        // As each request does: controllers of the cluster do what is due.
+        server.advance(Duration::ZERO);
         if accepted.version != server.resource_version() || accepted.uri != parts.uri {
             return None;
         }
@@ -200,6 +202,7 @@ mod tests {
 
     use http::Request;
     use http_body_util::Full;
+    use kube_testserver::{Builder, BuiltInController};
     use serde_json::json;
     use tower::ServiceExt;
 
@@ -222,7 +225,11 @@ mod tests {
 
     impl Leader {
         async fn new() -> Self {
-            let server = ApiServer::new();
+            Self::on(ApiServer::builder()).await
+        }
+
+        async fn on(server: Builder) -> Self {
+            let server = server.service().unwrap();
             let kinds = Kinds::discover(&server).await;
             let (names, failure) = (Names::default(), TestFailure::default());
             let session = Session::new(server, names, kinds, &Plan::default(), Arc::from([]), failure);
@@ -294,6 +301,19 @@ mod tests {
         assert_eq!(leader.renew(9).await, (200, false));
         assert_eq!(leader.on_server()["spec"]["renewTime"], time(9));
         assert_eq!(leader.renew(11).await, (200, true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_renewal_lets_controllers_of_the_cluster_work() {
+        let mut leader = Leader::on(ApiServer::builder().with(BuiltInController::Workloads)).await;
+        let template = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}}});
+        let cron_job = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"},
+            "spec": {"schedule": "* * * * *", "jobTemplate": template}});
+        leader.session.server.load(cron_job).unwrap();
+        assert_eq!(leader.renew(3).await, (200, false));
+        tokio::time::sleep(Duration::from_secs(90)).await;
+        assert_eq!(leader.renew(5).await, (200, false));
+        assert_eq!(leader.session.server.objects("batch", "jobs").map(|jobs| jobs.len()), Some(1));
     }
 
     #[tokio::test]
