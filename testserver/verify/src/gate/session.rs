@@ -180,6 +180,14 @@ impl Session {
     /// How long the run has been.
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    /// Adds a line about something that was not known when it happened.
+    pub(crate) fn log_past(&self, when: Instant, text: String) {
+        let at = when.saturating_duration_since(self.started);
+        let lines = &mut self.inner.lock().trace.lines;
+        let place = lines.partition_point(|line| line.at <= at);
+        lines.insert(place, Line { at, text, comparable: false });
+    }
+
     }
 
     /// Adds a line that a run without faults has as well.

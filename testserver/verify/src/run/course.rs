@@ -419,6 +419,10 @@ impl<'r> Run<'r> {
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
         self.outcome.trace = self.session.take_trace();
         self.outcome.time = self.session.elapsed();
+        for (when, panic) in panics::take_excused() {
+            self.session
+                .log_past(when, format!("a task of a dead process panicked for want of an answer: {panic}"));
+        }
         let Some(reference) = self.reference else {
             self.outcome.definitions = self.session.definitions();
             return;
