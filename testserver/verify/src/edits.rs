@@ -28,6 +28,8 @@ pub(crate) struct Edits {
     pub(crate) plans: Vec<Plan>,
     /// Fields of which no other value can be derived.
     pub(crate) not_derived: usize,
+    /// Resources of children that have no value that is the same in each run.
+    pub(crate) not_editable: Vec<String>,
     /// Extreme values that the limits of the schemas exclude.
     pub(crate) not_allowed: usize,
 }
@@ -67,7 +69,10 @@ pub(crate) fn edits(
             let of = Object { name, object, step, known };
             if made.contains(name) {
                 if overwritten.insert(&name.resource) {
-                    edits.plans.extend(of.overwritten(&reference.masks).into_iter().next());
+                    match of.overwritten(&reference.masks).into_iter().next() {
+                        Some(plan) => edits.plans.push(plan),
+                        None => edits.not_editable.push(name.resource.clone()),
+                    }
                 }
                 continue;
             }
@@ -327,6 +332,9 @@ mod tests {
                 step: 1,
                 answer: Arc::new(answer),
             });
+        reference.masks.extend(["data.a", "data.x"].map(|path| format!("configmaps a.{path}")));
+        let edits = edits(&reference, &[definition()], &Known::default(), true);
+        assert_eq!(edits.not_editable, ["configmaps"], "all is random");
         }
         reference
     }

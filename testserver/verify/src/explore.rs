@@ -105,6 +105,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
     if learned.complete {
         let families = options.families.as_ref().unwrap_or(families);
         try_all(scenario, &learned, choice.plans, families, options, begun, &mut report);
+    report.uncovered.extend(choice.not_editable.iter().map(|resource| not_editable(resource)));
     }
     let chosen = options.plan.is_some() || options.families.is_some();
     if learned.complete && !chosen && report.is_undisturbed() {
@@ -146,11 +147,12 @@ fn try_all(
         if !has_come {
             report.unreached.push(plan.clone());
         }
-        if outcome.edited == Some(Edited::Refused)
-            && options.plan.is_none()
-            && let Some(other) = instead_of(&plan, &learned.reference, &learned.known)
-        {
-            plans.push_front(other);
+        let overwritten = plan.overwritten().filter(|_| options.plan.is_none());
+        if let (Some(resource), Some(Edited::Refused)) = (overwritten, outcome.edited) {
+            match instead_of(&plan, &learned.reference, &learned.known) {
+                Some(other) => plans.push_front(other),
+                None => report.uncovered.push(not_editable(resource)),
+            }
             continue;
         }
         report.note_edit(&plan, outcome.edited);
@@ -229,6 +231,11 @@ fn uncovered(learned: &Learned) -> Vec<String> {
         let deleted = trace.events.iter().any(|(place, _)| place.watch == watch && place.kind == "deleted");
         if !deleted {
             uncovered.push(format!("no object of the watch of {watch} is ever deleted"));
+/// That users cannot change any value of a child.
+fn not_editable(resource: &str) -> String {
+    format!("no value of {resource} can be edited")
+}
+
         }
     }
     for webhook in &trace.webhooks_never_called {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -134,3 +134,23 @@ fn a_child_is_edited_where_the_server_lets_users() {
     assert!(right.is_ok(), "{right}");
     assert_eq!(right.tried(), trusting.tried(), "{right}");
 }
+/// A map that nobody can change.
+async fn keeps(site: Arc<Site>, client: Client) -> Result {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "immutable": true, "data": {"of": site.name_any()},
+        "metadata": {"name": site.name_any(), "ownerReferences": [site.controller_owner_ref(&())]}});
+    if site.metadata.deletion_timestamp.is_none() {
+        let maps: Api<ConfigMap> = Api::default_namespaced(client);
+        maps.patch(&site.name_any(), &PatchParams::apply("sites").force(), &Patch::Apply(map)).await?;
+    }
+    Ok(Action::await_change())
+}
+
+#[test]
+fn a_child_of_which_nothing_can_be_edited_is_told() {
+    let verify = edits::verify(|_| |client: Client| control(client, keeps));
+    let report = verify.families([Family::ChildEdited]).report();
+    assert!(report.is_ok(), "{report}");
+    assert!(report.to_string().contains("not covered: no value of configmaps can be edited\n"), "{report}");
+    assert_eq!(report.to_json()["refused"], json!(0), "{report}");
+}
+
