@@ -37,7 +37,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 pub(super) const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
 const STILL: Duration = Duration::from_secs(300);
-/// The same in the reference.
+/// The same in the reference, and in some plans.
 const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 pub(super) const MOST_WRITES: usize = 1000;
@@ -361,9 +361,11 @@ impl<'r> Run<'r> {
         if self.plan.is_slow() {
             self.pass(SLOW).await;
         }
-        // The old version has places where it has them in the runs with an upgrade.
-        let for_an_hour =
-            self.reference.is_none() && !self.plan.upgrades() && self.known.stays_still_for_an_hour;
+        let for_an_hour = match self.reference {
+            Some(_) => self.known.still_for_an_hour.contains(self.plan),
+            // The old version has places where it has them in the runs with an upgrade.
+            None => !self.plan.upgrades() && self.known.stays_still_for_an_hour,
+        };
         let last = self.scenario.steps.len();
         let before = loop {
             // An hour of its own for the requests, too.
@@ -417,12 +419,12 @@ impl<'r> Run<'r> {
         self.outcome.findings.extend(self.session.broken());
         self.outcome.fired = self.session.fired().len()
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
-        self.outcome.trace = self.session.take_trace();
-        self.outcome.time = self.session.elapsed();
         for (when, panic) in panics::take_excused() {
             self.session
                 .log_past(when, format!("a task of a dead process panicked for want of an answer: {panic}"));
         }
+        self.outcome.trace = self.session.take_trace();
+        self.outcome.time = self.session.elapsed();
         let Some(reference) = self.reference else {
             self.outcome.definitions = self.session.definitions();
             return;
