@@ -49,6 +49,27 @@ fn what_another_program_has_of_a_status_is_not_wiped() {
     assert!(report.is_ok() && report.tried() == 1, "{report}");
 }
 
+/// One note in a list is its own, which has to be written as a whole.
+async fn notes_beside_others(site: Arc<Site>, client: Client) -> Result {
+    let mut notes = site.status.as_ref().map(|status| status.notes.clone()).unwrap_or_default();
+    if !notes.contains(&"ours".to_owned()) {
+        notes.push("ours".to_owned());
+        let status = Patch::Merge(json!({"status": {"notes": notes}}));
+        let sites: Api<Site> = Api::default_namespaced(client);
+        sites.patch_status(&site.name_any(), &PatchParams::default(), &status).await?;
+    }
+    Ok(Action::await_change())
+}
+
+#[test]
+fn an_item_of_another_program_in_the_list_of_a_status_is_not_wiped() {
+    let noted = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "0"},
+        "spec": {"text": "one", "size": 1}, "status": {"notes": ["theirs"]}});
+    let verify = edits::verify(|_| |client: Client| control(client, notes_beside_others)).fixtures(noted);
+    let report = verify.families([Family::StatusWiped]).report();
+    assert!(report.is_ok() && report.tried() == 1, "{report}");
+}
+
 /// The child says of which generation it is.
 async fn notes_the_generation(site: Arc<Site>, client: Client) -> Result {
     let mut data = data(&site);
@@ -115,25 +136,6 @@ async fn deploys(client: Client, watches: bool) {
     sites.run(reconcile, retry, Arc::new(client)).for_each(|_| async {}).await;
 }
 
-#[test]
-fn a_child_is_edited_where_the_server_lets_users() {
-    let report = |watches| {
-        let verify = edits::verify(move |_| move |client: Client| deploys(client, watches));
-        verify.families([Family::ChildEdited]).report()
-    };
-    let trusting = report(false);
-    let found: Vec<_> = trusting.findings().map(|(plan, _)| plan).collect();
-    // Its selector cannot be changed, and so not its labels.
-    assert_eq!(
-        found,
-        ["overwrite spec.template.spec.containers[0].image of deployments.apps a after step 1"],
-        "{trusting}"
-    );
-    assert_eq!(trusting.to_json()["refused"], json!(0), "{trusting}");
-    let right = report(true);
-    assert!(right.is_ok(), "{right}");
-    assert_eq!(right.tried(), trusting.tried(), "{right}");
-}
 /// A map that nobody can change.
 async fn keeps(site: Arc<Site>, client: Client) -> Result {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "immutable": true, "data": {"of": site.name_any()},
@@ -154,3 +156,22 @@ fn a_child_of_which_nothing_can_be_edited_is_told() {
     assert_eq!(report.to_json()["refused"], json!(0), "{report}");
 }
 
+#[test]
+fn a_child_is_edited_where_the_server_lets_users() {
+    let report = |watches| {
+        let verify = edits::verify(move |_| move |client: Client| deploys(client, watches));
+        verify.families([Family::ChildEdited]).report()
+    };
+    let trusting = report(false);
+    let found: Vec<_> = trusting.findings().map(|(plan, _)| plan).collect();
+    // Its selector cannot be changed, and so not its labels.
+    assert_eq!(
+        found,
+        ["overwrite spec.template.spec.containers[0].image of deployments.apps a after step 1"],
+        "{trusting}"
+    );
+    assert_eq!(trusting.to_json()["refused"], json!(0), "{trusting}");
+    let right = report(true);
+    assert!(right.is_ok(), "{right}");
+    assert_eq!(right.tried(), trusting.tried(), "{right}");
+}

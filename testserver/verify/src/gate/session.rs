@@ -24,7 +24,7 @@ use crate::{
     invariant::Invariant,
     kinds::{Kinds, split},
     panics::{TestFailure, gets_no_answer},
-    plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
+    plan::{EditFault, EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
     state::{Names, ObjectName, State, TOUCHED},
     trace::{Line, Trace},
     watchdog::beat_once,
@@ -55,6 +55,8 @@ pub(crate) struct Session {
     pub(crate) held: watch::Sender<bool>,
     /// Whether what the operator does may come later than the next step.
     pub(crate) may_miss_a_step: bool,
+    /// Whether writes of statuses are recorded.
+    pub(super) notes_statuses: bool,
     /// Whether the run begins with an old version of the operator.
     begins_with_old: bool,
     /// Processes that start from now on are of the new version.
@@ -163,6 +165,7 @@ impl Session {
             renewals: Renewals::default(),
             held: watch::Sender::new(false),
             may_miss_a_step: plan.may_miss_a_step(),
+            notes_statuses: plan.edit().map_or(plan.0.is_empty(), |edit| edit.fault == EditFault::WipeStatus),
             begins_with_old: plan.upgrades(),
             upgraded: AtomicBool::new(false),
             judges: AtomicBool::new(true),
@@ -177,9 +180,6 @@ impl Session {
         self.line(text.into(), false);
     }
 
-    /// How long the run has been.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
     /// Adds a line about something that was not known when it happened.
     pub(crate) fn log_past(&self, when: Instant, text: String) {
         let at = when.saturating_duration_since(self.started);
@@ -188,6 +188,9 @@ impl Session {
         lines.insert(place, Line { at, text, comparable: false });
     }
 
+    /// How long the run has been.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
     }
 
     /// Adds a line that a run without faults has as well.
@@ -502,6 +505,13 @@ impl Session {
             sleep_until(until.min(Instant::now() + LOOK)).await;
             self.check_invariants();
         }
+    }
+
+    /// The object as it is now.
+    pub(super) fn object(&self, name: &ObjectName) -> Option<Value> {
+        let (group, plural) = split(&name.resource);
+        let objects = self.server.objects(group, plural)?;
+        objects.into_iter().find(|object| ObjectName::of(&name.resource, object) == *name)
     }
 
     /// The definitions of custom resources.

@@ -5,7 +5,7 @@ use http::Method;
 use crate::{
     kinds,
     plan::{Operation, Verb},
-    state::{Names, qualified},
+    state::{Names, ObjectName, qualified},
 };
 
 /// The object or collection of a path of the API.
@@ -60,6 +60,12 @@ impl Target {
             (name, namespace) => qualified(namespace, &names.template(&self.resource, name)),
         };
         Operation { verb, resource, name }
+    }
+
+    /// The object that is meant, if it has a name.
+    pub(super) fn object_name(&self) -> ObjectName {
+        let (resource, namespace) = (self.resource.clone(), self.namespace.clone());
+        ObjectName { resource, namespace, name: self.name.clone() }
     }
 
     /// Leases, Events and questions about permissions are no part of what an operator is for: no fault, no judgement.

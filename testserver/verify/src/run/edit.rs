@@ -13,7 +13,7 @@ use super::{
     times::QUIET,
 };
 use crate::{
-    edits::{USER, is_applied, of_fields, overwriting, without_status},
+    edits::{USER, is_applied, of_fields, overwriting},
     family::Family,
     fields::merge_patch,
     finding::{Finding, Oracle},
@@ -22,6 +22,7 @@ use crate::{
     outcome::{Edited, Reached, Reference},
     plan::{Edit, EditFault},
     state::{Difference, ObjectName, State, normalize, qualified, without_history},
+    statuses::without_status,
     workload::send_again,
 };
 
@@ -38,7 +39,6 @@ struct User {
     after: Value,
     /// The copies of its generation, if the edit has changed nothing else.
     copies: Option<BTreeSet<String>>,
-}
     /// What was another value while the edit was there, and whether that was the generation.
     meanwhile: BTreeMap<String, bool>,
 }
@@ -49,6 +49,7 @@ impl User {
         let Difference::Value { at, .. } = difference else { return false };
         is_generation(difference, &self.before, now) && self.meanwhile.get(at).is_none_or(|is| *is)
     }
+}
 
 impl Run<'_> {
     /// The edit, and the way back.
@@ -99,8 +100,8 @@ impl Run<'_> {
         if !self.survive(at).await {
             return false;
         }
-        if edit.fault == EditFault::Change {
         let differences = self.meanwhile(user, reference, expected);
+        if edit.fault == EditFault::Change {
             user.copies = self.copies(user, differences);
         }
         if edit.fault == EditFault::Overwrite {
@@ -172,7 +173,6 @@ impl Run<'_> {
         }
     }
 
-    /// What looks like copies of the generation, if nothing else but the spec of the object itself is another one. After the way back they
     /// What differs while the edit is there.
     fn meanwhile(&mut self, user: &mut User, reference: &Reference, expected: &Reached) -> Vec<Difference> {
         let (reached, now) = (self.now(), self.object(&user.name).unwrap_or_default());
@@ -185,11 +185,11 @@ impl Run<'_> {
         differences
     }
 
+    /// What looks like copies of the generation, if nothing else but the spec of the object itself is another one. After the way back they
     /// have to be such again: a field that is used may have gone from 1 to 2 as well.
     fn copies(&self, user: &User, mut differences: Vec<Difference>) -> Option<BTreeSet<String>> {
         let name = self.known.names.template(&user.name.resource, &user.name.name);
         let spec = format!("{}.spec", ObjectName { name, ..user.name.clone() });
-        let mut differences = self.differences_from(expected, reference, &reached);
         let copies = self.take_copies(user, &mut differences);
         let is_own = |difference: &Difference| match difference {
             Difference::Value { at, .. } => at.starts_with(&spec),
@@ -251,7 +251,10 @@ impl Run<'_> {
                 after["metadata"]["labels"][LABEL] = "yes".into();
                 after["metadata"]["annotations"][LABEL] = "yes".into();
             }
-            EditFault::WipeStatus => after = without_status(&before)?,
+            EditFault::WipeStatus => {
+                let reports = self.session.trace(|trace| trace.statuses.clone());
+                after = without_status(&name, &before, reports.iter())?;
+            }
             EditFault::Overwrite => {
                 after = before.clone();
                 let value = overwriting(&edit.resource, &edit.path, &before)?;
@@ -327,7 +330,6 @@ mod tests {
         assert!(!is("1 instead of 3") && !is("3 instead of null") && !is("\"13\" instead of \"1\""));
         assert!(!is_generation(&Difference::Missing("configmaps a".to_owned()), &before, &now));
     }
-}
 
     /// Not yet copied while the edit was there, copied, and something else.
     #[test]
@@ -348,3 +350,4 @@ mod tests {
             assert_eq!(user.is_copy(&difference, &now), is);
         }
     }
+}
