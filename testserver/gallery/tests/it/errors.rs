@@ -93,16 +93,10 @@ fn a_timer_of_half_an_hour_that_a_fault_has_set_is_found() {
     let new = || verify(move |_| move |client: Client| complains(client, half_an_hour));
     let report = new().families([Family::Refused]).report();
     let found: Vec<_> = report.findings().collect();
-    let plan = "500 for apply configmaps a-page #2";
-    assert!(
-        matches!(&found[..], [(of, finding)] if of == plan && finding.oracle() == Oracle::FixedPoint),
-        "{report}"
-    );
-    assert!(
-        report.to_string().contains("1 writes without a cause at the end: apply configmaps complaint"),
-        "{report}"
-    );
-    let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| new().replay(plan)));
+    let last = "500 for apply configmaps a-page #3";
+    assert!(found.iter().all(|(plan, _)| plan == last), "{report}");
+    assert!(found.iter().any(|(_, finding)| finding.oracle() == Oracle::FixedPoint), "{report}");
+    let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| new().replay(last)));
     assert!(again.is_err(), "a plan that is asked for waits as long");
 }
 
