@@ -85,6 +85,7 @@ pub(crate) fn collect() {
                 let (text, task) = (panic.to_string().replace('\n', " "), try_id());
                 PROCESSES.with_borrow_mut(|processes| {
                     if processes.is_unanswered(task, &text) {
+                        let text = format!("a task of a dead process panicked for want of an answer: {text}");
                         processes.excused.push((Instant::now(), text));
                     } else {
                         let is_perhaps_of_dead = processes.is_perhaps_of_dead(task);

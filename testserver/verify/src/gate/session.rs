@@ -18,14 +18,14 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{renewals::Renewals, target::is_lease};
+use super::renewals::Renewals;
 use crate::{
     finding::{Finding, Oracle},
     invariant::Invariant,
-    kinds::{Kinds, split},
+    kinds::Kinds,
     panics::{TestFailure, gets_no_answer},
     plan::{EditFault, EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
-    state::{Names, ObjectName, State, TOUCHED},
+    state::{Names, State},
     trace::{Line, Trace},
     watchdog::beat_once,
 };
@@ -183,9 +183,10 @@ impl Session {
     /// Adds a line about something that was not known when it happened.
     pub(crate) fn log_past(&self, when: Instant, text: String) {
         let at = when.saturating_duration_since(self.started);
-        let lines = &mut self.inner.lock().trace.lines;
-        let place = lines.partition_point(|line| line.at <= at);
-        lines.insert(place, Line { at, text, comparable: false });
+        self.trace(|trace| {
+            let place = trace.lines.partition_point(|line| line.at <= at);
+            trace.lines.insert(place, Line { at, text, comparable: false });
+        });
     }
 
     /// How long the run has been.
@@ -409,78 +410,17 @@ impl Session {
         self.inner.lock().touched = Some(touched);
     }
 
-    /// What the operator has removed of another writer, if the object is still the same. Told once.
-    pub(crate) fn lost_update(&self, step: usize) -> Option<Finding> {
-        let Touched { resource, object, place } = self.inner.lock().touched.clone()?;
-        let (group, plural) = split(&resource);
-        let uid = &object["metadata"]["uid"];
-        let objects = self.server.objects(group, plural)?;
-        let now = objects.into_iter().find(|now| now["metadata"]["uid"] == *uid)?;
-        if !now["metadata"]["annotations"][TOUCHED].is_null() {
-            return None;
-        }
+    pub(super) fn last_touched(&self) -> Option<Touched> {
+        self.inner.lock().touched.clone()
+    }
+
+    pub(super) fn forget_touched(&self) {
         self.inner.lock().touched = None;
-        let name = ObjectName::of(&resource, &object);
-        let what = format!("after step {step}, {name} has lost what another writer wrote before {place}");
-        Some(Finding::new(Oracle::LostUpdate, what))
-    }
-
-    /// Pods that are made again when they are deleted: by the operator, or by their owner.
-    pub(crate) fn evictable_pods(&self) -> Vec<ObjectName> {
-        let pods = self.server.objects("", "pods").unwrap_or_default();
-        let pods = pods.into_iter().map(|pod| (ObjectName::of("pods", &pod), pod));
-        let inner = self.inner.lock();
-        let is_made =
-            |name: &ObjectName| inner.trace.writes.iter().any(|write| write.created && write.object == *name);
-        let evictable =
-            pods.filter(|(name, pod)| pod["metadata"]["ownerReferences"].is_array() || is_made(name));
-        evictable.map(|(name, _)| name).collect()
-    }
-
-    /// Notes whether there are such pods after this step.
-    pub(crate) fn note_pods(&self) {
-        if !self.evictable_pods().is_empty() {
-            let mut inner = self.inner.lock();
-            let step = inner.step;
-            inner.trace.pods_after.insert(step);
-        }
     }
 
     /// The time since the operator last changed the state.
     pub(crate) fn quiet_for(&self) -> Duration {
         self.inner.lock().last_write.map_or(Duration::MAX, |at| at.elapsed())
-    }
-
-    /// The objects of all resources that were used.
-    pub(crate) fn state(&self) -> State {
-        let resources = self.inner.lock().trace.resources.clone();
-        self.read(&resources)
-    }
-
-    /// The same, and those of all other kinds that the cluster serves.
-    pub(crate) fn whole_state(&self) -> State {
-        let mut resources = self.kinds.resources();
-        resources.extend(self.inner.lock().trace.resources.iter().cloned());
-        self.read(&resources)
-    }
-
-    fn read(&self, resources: &BTreeSet<String>) -> State {
-        let mut state = State::read(&self.server, resources);
-        let leases = state.0.iter_mut().filter(|(name, _)| is_lease(&name.resource));
-        leases.for_each(|(_, lease)| self.renewals.show(lease));
-        state
-    }
-
-    /// Whether all owners of an object are gone, so that the garbage collector takes it.
-    pub(super) fn is_orphan(&self, object: &Value) -> bool {
-        let owners = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
-        let exists = |owner: &Value| {
-            // A kind that is not served is not known to be gone.
-            let Some(kind) = self.kinds.of(owner) else { return true };
-            let of_kind = self.server.objects(&kind.group, &kind.plural).unwrap_or_default();
-            of_kind.iter().any(|other| other["metadata"]["uid"] == owner["uid"])
-        };
-        !owners.is_empty() && !owners.iter().any(exists)
     }
 
     /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
@@ -505,18 +445,6 @@ impl Session {
             sleep_until(until.min(Instant::now() + LOOK)).await;
             self.check_invariants();
         }
-    }
-
-    /// The object as it is now.
-    pub(super) fn object(&self, name: &ObjectName) -> Option<Value> {
-        let (group, plural) = split(&name.resource);
-        let objects = self.server.objects(group, plural)?;
-        objects.into_iter().find(|object| ObjectName::of(&name.resource, object) == *name)
-    }
-
-    /// The definitions of custom resources.
-    pub(crate) fn definitions(&self) -> Vec<Value> {
-        self.server.objects("apiextensions.k8s.io", "customresourcedefinitions").unwrap_or_default()
     }
 
     /// From now on invariants do not count.

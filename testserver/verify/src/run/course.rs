@@ -419,10 +419,7 @@ impl<'r> Run<'r> {
         self.outcome.findings.extend(self.session.broken());
         self.outcome.fired = self.session.fired().len()
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
-        for (when, panic) in panics::take_excused() {
-            self.session
-                .log_past(when, format!("a task of a dead process panicked for want of an answer: {panic}"));
-        }
+        panics::take_excused().into_iter().for_each(|(when, text)| self.session.log_past(when, text));
         self.outcome.trace = self.session.take_trace();
         self.outcome.time = self.session.elapsed();
         let Some(reference) = self.reference else {
