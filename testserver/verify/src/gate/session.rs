@@ -25,7 +25,7 @@ use crate::{
     kinds::Kinds,
     panics::{TestFailure, gets_no_answer},
     plan::{EditFault, EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
-    state::{Names, State},
+    state::Names,
     trace::{Line, Trace},
     watchdog::beat_once,
 };
@@ -492,6 +492,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::state::State;
 
     #[tokio::test]
     async fn invariants_judge_each_state_once() {
