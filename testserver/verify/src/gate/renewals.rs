@@ -2,21 +2,13 @@
 //! changed since the server accepted one, it would accept the next one, too: then it is answered here, and who reads the Lease sees its
 //! time.
 
-use std::{collections::BTreeMap, io, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
-use http::{Method, Response, StatusCode, Uri, request::Parts, response};
-use http_body_util::BodyExt;
+use http::{StatusCode, Uri, request::Parts, response};
 use kube_testserver::ApiServer;
 use parking_lot::Mutex;
 use serde_json::Value;
-
-use super::{
-    answer::{Body, forward, full},
-    session::Session,
-    target::Target,
-    watch::is_watch,
-};
 
 /// The field that a renewal changes, in JSON without spaces.
 const TIME: &str = r#""renewTime":""#;
@@ -54,7 +46,12 @@ struct Accepted {
 
 impl Renewals {
     /// The answer to a request that only renews the Lease once more.
-    fn answer(&self, server: &ApiServer, parts: &Parts, body: &Bytes) -> Option<Response<Body>> {
+    pub(super) fn answer(
+        &self,
+        server: &ApiServer,
+        parts: &Parts,
+        body: &Bytes,
+    ) -> Option<(response::Parts, Bytes)> {
         let mut inner = self.0.lock();
         let accepted = inner.leases.get_mut(parts.uri.path())?;
         // As each request does: controllers of the cluster do what is due.
@@ -68,10 +65,11 @@ impl Renewals {
         };
         let answer = repeats.then(|| with_time(&accepted.answer, time_of(body)?)).flatten()?;
         accepted.repeated = Some(body.clone());
-        Some(Response::from_parts(accepted.head.clone(), full(answer)))
+        Some((accepted.head.clone(), answer))
     }
 
-    fn accepted(&self, server: &ApiServer, uri: Uri, head: &response::Parts, answer: &Bytes) {
+    /// The server has answered one.
+    pub(super) fn accepted(&self, server: &ApiServer, uri: Uri, head: &response::Parts, answer: &Bytes) {
         let mut inner = self.0.lock();
         let path = uri.path().to_owned();
         inner.leases.remove(&path);
@@ -86,12 +84,12 @@ impl Renewals {
     }
 
     /// From now on, the server gets all renewals.
-    fn are_watched(&self) {
+    pub(super) fn are_watched(&self) {
         *self.0.lock() = Inner { watched: true, ..Inner::default() };
     }
 
     /// The same in an answer with a Lease or a list of them.
-    fn shown(&self, answer: Bytes) -> Bytes {
+    pub(super) fn shown(&self, answer: Bytes) -> Bytes {
         let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
         match read.get_mut("items").and_then(Value::as_array_mut) {
             Some(leases) => leases.iter_mut().for_each(|lease| self.show(lease)),
@@ -113,34 +111,6 @@ impl Renewals {
             lease["spec"]["renewTime"] = time.into();
         }
     }
-}
-
-/// A request about Leases.
-pub(super) async fn respond(
-    session: &Session,
-    target: &Target,
-    parts: Parts,
-    body: Bytes,
-) -> io::Result<Response<Body>> {
-    let (renewals, server) = (&session.renewals, &session.server);
-    let is_read = parts.method == Method::GET;
-    let is_replaced = parts.method == Method::PUT && target.subresource.is_empty();
-    if is_replaced && let Some(answer) = renewals.answer(server, &parts, &body) {
-        return Ok(answer);
-    }
-    if is_read && is_watch(parts.uri.query().unwrap_or_default()) {
-        renewals.are_watched();
-    } else if is_read || is_replaced {
-        let uri = parts.uri.clone();
-        let (head, body) = forward(session, parts, body).await?.into_parts();
-        let answer = body.collect().await?.to_bytes();
-        if is_read {
-            return Ok(Response::from_parts(head, full(renewals.shown(answer))));
-        }
-        renewals.accepted(server, uri, &head, &answer);
-        return Ok(Response::from_parts(head, full(answer)));
-    }
-    forward(session, parts, body).await
 }
 
 /// What is before the time of a renewal, the time, and what is after it.
@@ -201,14 +171,14 @@ mod tests {
     use std::sync::Arc;
 
     use http::Request;
-    use http_body_util::Full;
+    use http_body_util::{BodyExt, Full};
     use kube_testserver::{Builder, BuiltInController};
     use serde_json::json;
     use tower::ServiceExt;
 
     use super::*;
     use crate::{
-        gate::{ApiService, call},
+        gate::{ApiService, Session, call},
         kinds::Kinds,
         panics::TestFailure,
         plan::Plan,

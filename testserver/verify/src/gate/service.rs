@@ -19,7 +19,7 @@ use kube_testserver::{Fault, Match};
 
 use super::{
     answer::{Body, forward, refusal},
-    renewals,
+    leases,
     session::Session,
     target::Target,
     watch, write,
@@ -99,7 +99,7 @@ async fn respond(
             session.trace(|trace| trace.leases.insert(parts.uri.path().to_owned()));
         }
         if target.is_lease() {
-            return renewals::respond(session, &target, parts, body).await;
+            return leases::respond(session, &target, parts, body).await;
         }
         return forward(session, parts, body).await;
     }
