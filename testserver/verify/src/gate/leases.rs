@@ -32,7 +32,8 @@ pub(super) async fn respond(
 ) -> io::Result<Response<Body>> {
     let (renewals, server) = (&session.renewals, &session.server);
     let is_read = parts.method == Method::GET;
-    let is_replaced = parts.method == Method::PUT && target.subresource.is_empty();
+    let is_dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun="));
+    let is_replaced = parts.method == Method::PUT && target.subresource.is_empty() && !is_dry_run;
     if is_replaced && let Some((head, answer)) = renewals.answer(server, &parts, &body) {
         return Ok(Response::from_parts(head, full(answer)));
     }

@@ -124,9 +124,13 @@ fn time_of(body: &[u8]) -> Option<&str> {
     around_time(body).map(|(_, time, _)| time)
 }
 
-/// The same JSON with another time.
+/// The same JSON with another time, if that is one as the server writes it.
 fn with_time(body: &[u8], time: &str) -> Option<Bytes> {
-    let (before, _, after) = around_time(body)?;
+    let (before, known, after) = around_time(body)?;
+    let is_alike = |(one, other): (u8, u8)| one == other || one.is_ascii_digit() && other.is_ascii_digit();
+    if known.len() != time.len() || !known.bytes().zip(time.bytes()).all(is_alike) {
+        return None;
+    }
     Some([before, TIME, time, "\"", after].concat().into())
 }
 
@@ -302,6 +306,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_would_be_renewed_is_not() {
+        let mut leader = Leader::new().await;
+        for second in [3, 5] {
+            let mut lease = leader.lease.clone();
+            lease["spec"]["renewTime"] = time(second);
+            let (code, answer) = leader.request("PUT", &format!("{LEASE}?dryRun=All"), lease).await;
+            assert_eq!((code, &answer["spec"]["renewTime"]), (200, &time(second)));
+        }
+        let (_, read) = leader.request("GET", LEASE, Value::Null).await;
+        assert_eq!(read["spec"]["renewTime"], time(1));
+        for (unusual, code) in [("soon", 400), ("2026-01-01T01:00:07.000000+01:00", 200)] {
+            let mut lease = leader.lease.clone();
+            lease["spec"]["renewTime"] = unusual.into();
+            assert_eq!(leader.send("PUT", LEASE, lease).await, code, "{unusual}");
+        }
+        assert_eq!(leader.on_server()["spec"]["renewTime"], time(7), "as the server writes it");
+    }
+
+    #[tokio::test]
     async fn another_process_takes_a_lease_that_was_renewed_without_the_server() {
         let mut leader = Leader::new().await;
         assert_eq!(leader.renew(3).await, (200, true));
@@ -355,7 +378,8 @@ mod tests {
         };
         let one = lease("one", "1");
         assert_eq!(time_of(one.as_bytes()), Some("1"));
-        assert_eq!(with_time(one.as_bytes(), "22").unwrap(), lease("one", "22"));
+        assert_eq!(with_time(one.as_bytes(), "2").unwrap(), lease("one", "2"));
+        assert!(with_time(one.as_bytes(), "22").is_none() && with_time(one.as_bytes(), "x").is_none());
         for (other, is) in [(lease("one", "22"), true), (lease("two", "22"), false), ("{}".to_owned(), false)]
         {
             assert_eq!(differ_in_time(one.as_bytes(), other.as_bytes()), is, "{other}");
