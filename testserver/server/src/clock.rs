@@ -100,6 +100,16 @@ mod tests {
         assert_eq!((seconds_left(10, None, at(5)), seconds_left(10, at(5), None)), (None, None));
     }
 
+    #[test]
+    fn an_advance_of_nothing_wakes_nobody() {
+        let clock = Clock::new(None);
+        let sleeper = clock.advanced.subscribe();
+        clock.advance(Duration::ZERO);
+        assert!(!sleeper.has_changed().unwrap());
+        clock.advance(Duration::from_secs(1));
+        assert!(sleeper.has_changed().unwrap());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn timestamps_are_whole_seconds_in_utc() {
         let clock = Clock::new(Some("2026-11-20T10:00:00.9Z".parse().unwrap()));
