@@ -44,7 +44,10 @@ impl Clock {
 
     /// Advances the clock and wakes the sleepers that are due.
     pub(crate) fn advance(&self, by: Duration) {
-        self.advanced.send_modify(|advanced| *advanced = advanced.saturating_add(by));
+        self.advanced.send_if_modified(|advanced| {
+            *advanced = advanced.saturating_add(by);
+            !by.is_zero()
+        });
     }
 
     /// Sleeps until this much time has passed since the server started.
@@ -95,6 +98,16 @@ mod tests {
             (Some(15), Some(i64::MAX.unsigned_abs() - 5))
         );
         assert_eq!((seconds_left(10, None, at(5)), seconds_left(10, at(5), None)), (None, None));
+    }
+
+    #[test]
+    fn an_advance_of_nothing_wakes_nobody() {
+        let clock = Clock::new(None);
+        let sleeper = clock.advanced.subscribe();
+        clock.advance(Duration::ZERO);
+        assert!(!sleeper.has_changed().unwrap());
+        clock.advance(Duration::from_secs(1));
+        assert!(sleeper.has_changed().unwrap());
     }
 
     #[tokio::test(start_paused = true)]

@@ -33,6 +33,8 @@ pub(crate) struct Choice {
     pub(crate) not_derived: usize,
     /// Extreme values that the limits of the schemas exclude.
     pub(crate) not_allowed: usize,
+    /// Resources of children that have no value that is the same in each run.
+    pub(crate) not_editable: Vec<String>,
 }
 
 impl Choice {
@@ -98,6 +100,9 @@ pub(crate) fn add_edits(edits: Edits, families: &Families, mut choice: Choice) -
     choice.plans.extend(edits.plans);
     choice.not_derived = if families.contains(Family::Change) { edits.not_derived } else { 0 };
     choice.not_allowed = if families.contains(Family::Extreme) { edits.not_allowed } else { 0 };
+    if families.contains(Family::ChildEdited) {
+        choice.not_editable = edits.not_editable;
+    }
     ordered(choice, families)
 }
 

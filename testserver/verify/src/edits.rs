@@ -9,6 +9,7 @@ use crate::{
     outcome::{Known, Reference},
     plan::{Edit, EditFault, FieldPath, Injection, Part, Plan},
     state::{ObjectName, qualified},
+    statuses::without_status,
 };
 
 /// More of them are not asked of controllers that run pods: they would make as many.
@@ -19,9 +20,6 @@ const MOST_PATHS: usize = 8;
 
 /// Who makes the edits and the steps of the workload.
 pub(crate) const USER: &str = "user";
-/// Who makes the fixtures.
-const FIXTURES: &str = "kube-testserver";
-
 /// The plans, and what was left out.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
@@ -30,6 +28,8 @@ pub(crate) struct Edits {
     pub(crate) not_derived: usize,
     /// Extreme values that the limits of the schemas exclude.
     pub(crate) not_allowed: usize,
+    /// Resources of children that have no value that is the same in each run.
+    pub(crate) not_editable: Vec<String>,
 }
 
 /// What may be done to the fields of an object, if it is a custom resource of a definition.
@@ -67,7 +67,10 @@ pub(crate) fn edits(
             let of = Object { name, object, step, known };
             if made.contains(name) {
                 if overwritten.insert(&name.resource) {
-                    edits.plans.extend(of.overwritten(&reference.masks).into_iter().next());
+                    match of.overwritten(&reference.masks).into_iter().next() {
+                        Some(plan) => edits.plans.push(plan),
+                        None => edits.not_editable.push(name.resource.clone()),
+                    }
                 }
                 continue;
             }
@@ -76,8 +79,9 @@ pub(crate) fn edits(
                 let found = field_edits(&version["schema"]["openAPIV3Schema"], object);
                 edits.add_fields(&of, found, has_workloads);
             }
-            let can_wipe = !version["subresources"]["status"].is_null() && without_status(object).is_some();
-            if can_wipe && wiped.insert(&name.resource) {
+            let reports = reference.trace.statuses.iter().filter(|report| report.step <= step);
+            let can_wipe = !version["subresources"]["status"].is_null();
+            if can_wipe && without_status(name, object, reports).is_some() && wiped.insert(&name.resource) {
                 edits.plans.push(of.plan(EditFault::WipeStatus, FieldPath::default()));
             }
         }
@@ -182,58 +186,6 @@ pub(crate) fn is_applied(object: &Value, path: &FieldPath) -> bool {
     object["metadata"]["managedFields"].as_array().is_some_and(|entries| entries.iter().any(applied))
 }
 
-/// The object without what the operator has of its status; `None` if that is nothing. What a fixture or the workload has written, nobody
-/// restores.
-pub(crate) fn without_status(object: &Value) -> Option<Value> {
-    object["status"].as_object()?;
-    let mut after = object.clone();
-    for entry in object["metadata"]["managedFields"].as_array()? {
-        let fields = &entry["fieldsV1"]["f:status"];
-        if entry["manager"] != USER && entry["manager"] != FIXTURES && !fields.is_null() {
-            remove_owned(&mut after["status"], fields);
-        }
-    }
-    if is_empty(&after["status"]) {
-        after.as_object_mut()?.remove("status");
-    }
-    (after != *object).then_some(after)
-}
-
-/// Removes these fields of a manager, and what is empty without them.
-fn remove_owned(value: &mut Value, fields: &Value) {
-    for (name, inner) in fields.as_object().into_iter().flatten() {
-        let is_whole = inner.as_object().is_none_or(|inner| inner.is_empty());
-        match (name.split_once(':'), &mut *value) {
-            (Some(("f", key)), Value::Object(members)) => {
-                let Some(member) = members.get_mut(key) else { continue };
-                remove_owned(member, inner);
-                if is_whole || is_empty(member) {
-                    members.remove(key);
-                }
-            }
-            (Some(("k", names)), Value::Array(items)) if !inner["."].is_null() => {
-                let names: Value = serde_json::from_str(names).unwrap_or_default();
-                let is_meant = |item: &Value| {
-                    names.as_object().is_some_and(|names| names.iter().all(|(key, of)| item[key] == *of))
-                };
-                items.retain(|item| !is_meant(item));
-            }
-            (Some(("v", text)), Value::Array(items)) => {
-                items.retain(|item| serde_json::from_str::<Value>(text).ok().as_ref() != Some(item));
-            }
-            _ => {}
-        }
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Object(members) => members.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
-}
-
 /// Whether these fields of a manager have the value at a path in this one.
 fn owns(fields: &Value, value: &Value, path: &[Part]) -> bool {
     let Some((first, rest)) = path.split_first() else { return true };
@@ -281,7 +233,7 @@ mod tests {
         outcome::Reached,
         plan::{Operation, Place, Verb},
         state::{Names, State, normalize},
-        trace::Write,
+        trace::{StatusWrite, Write},
     };
 
     fn definition() -> Value {
@@ -340,9 +292,9 @@ mod tests {
     #[test]
     fn the_first_object_of_each_kind_is_edited_where_it_first_is() {
         let ready = json!({"ready": true});
-        let reports = |name: &str, manager: &str| {
+        let reports = |name: &str| {
             let (name, mut page) = page(name, ready.clone());
-            let entry = json!({"manager": manager, "subresource": "status", "fieldsV1": {"f:status": {"f:ready": {}}}});
+            let entry = json!({"manager": "pages", "subresource": "status", "fieldsV1": {"f:status": {"f:ready": {}}}});
             page["metadata"]["managedFields"] = json!([entry]);
             (name, page)
         };
@@ -352,9 +304,17 @@ mod tests {
         let steps = vec![
             vec![user.clone()],
             vec![user.clone(), page("b", Value::Null)],
-            vec![user, reports("a", FIXTURES), reports("b", "pages"), child("b"), child("a")],
+            vec![user, reports("a"), reports("b"), child("b"), child("a")],
         ];
         let mut reference = reference(steps);
+        // The status of the first is that of a fixture.
+        reference.trace.statuses.push(StatusWrite {
+            object: reports("b").0,
+            manager: "pages".to_owned(),
+            step: 2,
+            before: Value::Null,
+            after: ready.clone(),
+        });
         let expected = [
             "edit spec.size of pages.example.com b after step 1",
             "remove spec.size of pages.example.com b after step 1",
@@ -372,6 +332,9 @@ mod tests {
         assert!(
             plans(&reference, true).contains(&"overwrite data.a of configmaps a after step 2".to_owned())
         );
+        reference.masks.extend(["data.a", "data.x"].map(|path| format!("configmaps a.{path}")));
+        let edits = edits(&reference, &[definition()], &Known::default(), true);
+        assert_eq!(edits.not_editable, ["configmaps"], "all is random");
     }
 
     #[test]
@@ -382,28 +345,6 @@ mod tests {
         assert!(!is_applied(&map, &path("data[0]")));
         map["metadata"]["managedFields"][0]["operation"] = "Update".into();
         assert!(!is_applied(&map, &path("data.text")), "another writer may have another value");
-    }
-
-    #[test]
-    fn what_an_operator_has_of_a_status_is_removed() {
-        let item = r#"k:{"type":"Ready"}"#;
-        let fields = json!({"f:ready": {}, "f:deep": {"f:a": {}}, "f:more": {"f:a": {}},
-            "f:conditions": {".": {}, item: {".": {}, "f:type": {}}}, "f:names": {"v:\"a\"": {}}, "f:gone": {}});
-        let of = |manager: &str| json!({"manager": manager, "subresource": "status", "fieldsV1": {"f:status": fields}});
-        let mut object = json!({"metadata": {"managedFields": [of("pages")]}, "status": {"ready": true, "seen": "yes",
-            "deep": {"a": 1}, "more": {"a": 1, "b": 2}, "names": ["a", "b"],
-            "conditions": [{"type": "Ready"}, {"type": "Seen"}]}});
-        let left = json!({"seen": "yes", "more": {"b": 2}, "names": ["b"], "conditions": [{"type": "Seen"}]});
-        assert_eq!(without_status(&object).unwrap()["status"], left);
-        object["status"] = json!({"ready": true});
-        assert_eq!(without_status(&object).unwrap().get("status"), None);
-        object.as_object_mut().unwrap().remove("status");
-        assert_eq!(without_status(&object), None);
-        object["status"] = json!({"ready": true});
-        for foreign in [FIXTURES, USER] {
-            object["metadata"]["managedFields"] = json!([of(foreign)]);
-            assert_eq!(without_status(&object), None);
-        }
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Goes through all plans.
 
-use std::{collections::VecDeque, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    time::Instant,
+};
 
 use kube_testserver::ApiServer;
 
@@ -26,7 +29,7 @@ pub(crate) fn plans(
     options: &Options,
 ) -> Result<(Learned, Choice), String> {
     // Who asks for the plans or for one of them wants no judgement of the hour.
-    let learned = learn(scenario, !options.list && options.plan.is_none())?;
+    let mut learned = learn(scenario, !options.list && options.plan.is_none())?;
     let families = options.families.as_ref().unwrap_or(families);
     let mut choice = choose(&learned.reference.trace, scenario.steps.len(), families);
     let has_workloads = !slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty();
@@ -49,11 +52,21 @@ pub(crate) fn plans(
         (choice.plans, choice.not_chosen) = (vec![plan.clone()], 0);
     }
     choice.planned = choice.plans.len();
+    learned.known.still_for_an_hour = still_for_an_hour(&choice.plans, scenario, options);
     if let Some((part, of)) = options.shard {
         let mine = choice.plans.into_iter().enumerate().filter(|(at, _)| at % of == part - 1);
         choice.plans = mine.map(|(_, plan)| plan).collect();
     }
     Ok((learned, choice))
+}
+
+/// The plans at whose end nothing may happen for an hour: the last of each family where all are tried, and one that is asked for.
+fn still_for_an_hour(plans: &[Plan], scenario: &Scenario, options: &Options) -> BTreeSet<Plan> {
+    if scenario.per_family.is_some() && !options.all && options.plan.is_none() {
+        return BTreeSet::new();
+    }
+    let last: BTreeMap<_, _> = plans.iter().map(|plan| (plan.families(), plan)).collect();
+    last.into_values().cloned().collect()
 }
 
 /// `None` if no plan is tried, as after a run without faults that has ended too early.
@@ -95,6 +108,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         uncovered: uncovered(&learned),
         ..Report::default()
     };
+    report.uncovered.extend(choice.not_editable.iter().map(|resource| not_editable(resource)));
     report.reference.extend(choice.old_ended);
     // What is allowed must not hide that nothing is tried.
     if !learned.complete {
@@ -151,11 +165,12 @@ fn try_all(
         if !has_come {
             report.unreached.push(plan.clone());
         }
-        if outcome.edited == Some(Edited::Refused)
-            && options.plan.is_none()
-            && let Some(other) = instead_of(&plan, &learned.reference, &learned.known)
-        {
-            plans.push_front(other);
+        let overwritten = plan.overwritten().filter(|_| options.plan.is_none());
+        if let (Some(resource), Some(Edited::Refused)) = (overwritten, outcome.edited) {
+            match instead_of(&plan, &learned.reference, &learned.known) {
+                Some(other) => plans.push_front(other),
+                None => report.uncovered.push(not_editable(resource)),
+            }
             continue;
         }
         report.note_edit(&plan, outcome.edited);
@@ -221,6 +236,11 @@ fn first_difference(lines: &[Line], reference: &[Line]) -> Option<usize> {
     None
 }
 
+/// That users cannot change any value of a child.
+fn not_editable(resource: &str) -> String {
+    format!("no value of {resource} can be edited")
+}
+
 /// What the workload never causes, so that no plan can try it.
 fn uncovered(learned: &Learned) -> Vec<String> {
     let trace = &learned.reference.trace;
@@ -228,8 +248,7 @@ fn uncovered(learned: &Learned) -> Vec<String> {
     if trace.effective().next().is_none() {
         uncovered.push("the operator writes nothing in this workload".to_owned());
     }
-    let watched =
-        trace.events.iter().map(|(place, _)| place.watch.clone()).collect::<std::collections::BTreeSet<_>>();
+    let watched = trace.events.iter().map(|(place, _)| place.watch.clone()).collect::<BTreeSet<_>>();
     for watch in watched {
         let deleted = trace.events.iter().any(|(place, _)| place.watch == watch && place.kind == "deleted");
         if !deleted {

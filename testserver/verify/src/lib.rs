@@ -32,9 +32,9 @@
 //   the operator and the server and writes the `trace`, `run` is one run, `outcome` what it has shown, `panics` those of the operator and
 //   of the test, and a `watchdog` ends one that never awaits.
 // - What all runs are for: `learn` finds out what is normal, `choose` makes a plan for each place, `edits` for what users do
-//   to objects, whose `fields` have other values by their schema, `oracle` judges, a `finding` is what it
-//   says, `explore` goes through all plans, `report` tells the result. `options` come from the command line, `shards` are processes that
-//   share the plans, `list` prints them.
+//   to objects, whose `fields` have other values by their schema and whose `statuses` are partly the operator's, `oracle` judges, a
+//   `finding` is what it says, `explore` goes through all plans, `report` tells the result. `options` come from the command line, `shards`
+//   are processes that share the plans, `list` prints them.
 mod choose;
 mod edits;
 mod explore;
@@ -57,6 +57,7 @@ mod run;
 mod scenario;
 mod shards;
 mod state;
+mod statuses;
 mod trace;
 mod verify;
 mod watchdog;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     finding::{Finding, Oracle},
+    kinds::split,
     outcome::{Counts, Reference},
     plan::Verb,
     state::{Difference, Names, ObjectName, State, without_times},
@@ -130,6 +131,9 @@ pub(crate) fn distinct(trace: &Trace, masks: &BTreeSet<String>, names: &Names) -
         let uid = write.answer["metadata"]["uid"].as_str().filter(|_| is_random).unwrap_or_default();
         for mask in masks {
             let Some(path) = path_in(mask, &object) else { continue };
+            if path.starts_with(".status.") && is_shown_only(write) {
+                continue;
+            }
             let mut at = None;
             find(&write.answer, path, &mut at);
             if let Some(value) = at.filter(|value| !value.is_null()) {
@@ -140,6 +144,13 @@ pub(crate) fn distinct(trace: &Trace, masks: &BTreeSet<String>, names: &Names) -
     }
     let most = |of_objects: BTreeMap<&str, BTreeSet<String>>| of_objects.values().map(BTreeSet::len).max();
     values.into_iter().filter_map(|(path, of_objects)| Some((path, most(of_objects)?))).collect()
+}
+
+/// Whether the status in the answer is that of controllers of the cluster: no write of an object of a kind of Kubernetes changes it.
+fn is_shown_only(write: &Write) -> bool {
+    let (group, _) = split(&write.object.resource);
+    let is_of_kubernetes = !group.contains('.') || group.ends_with(".k8s.io");
+    is_of_kubernetes && !write.place.operation.resource.ends_with("/status")
 }
 
 /// The path of a mask of this object. Objects with random names are numbered.
@@ -255,6 +266,25 @@ mod tests {
         );
         assert_eq!(values([json!("f3b0"), json!("a1c2")]), Some(2));
         assert_eq!(values([json!(17), json!(18)]), Some(2));
+    }
+
+    /// As the name of a ReplicaSet in a condition of its Deployment.
+    #[test]
+    fn what_controllers_of_the_cluster_report_is_not_generated_again() {
+        let count = |resource: &str, subresource: &str| {
+            let values = ["one", "two"].map(|value| ("a", "1", json!(value)));
+            let mut trace = writes(resource, &values);
+            for write in &mut trace.writes {
+                let answer = json!({"metadata": {"name": "a"}, "status": {"x": write.answer["data"]}});
+                write.answer = Arc::new(answer);
+                write.place.operation.resource += subresource;
+            }
+            distinct_of(&trace, &format!("{resource} a.status.x"), &Names::default())
+        };
+        for resource in ["deployments.apps", "pods", "ingresses.networking.k8s.io"] {
+            assert_eq!((count(resource, ""), count(resource, "/status")), (None, Some(2)), "{resource}");
+        }
+        assert_eq!(count("pages.example.com", ""), Some(2), "its definition may have no such subresource");
     }
 
     #[test]

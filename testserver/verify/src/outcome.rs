@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     finding::Finding,
     kinds::Kinds,
-    plan::Verb,
+    plan::{Plan, Verb},
     state::{Hidden, Names, Normal, State},
     trace::Trace,
 };
@@ -27,8 +27,10 @@ pub(crate) struct Known {
     pub(crate) hidden: Hidden,
     /// The kinds that the cluster serves at the begin.
     pub(crate) kinds: Option<Kinds>,
-    /// Whether nothing may happen in an hour at the end: in the reference, unless one plan only is asked for.
+    /// Whether nothing may happen in an hour at the end of the reference.
     pub(crate) stays_still_for_an_hour: bool,
+    /// The plans at whose end nothing may happen for an hour.
+    pub(crate) still_for_an_hour: BTreeSet<Plan>,
 }
 
 /// What a step has led to.

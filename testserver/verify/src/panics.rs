@@ -10,7 +10,10 @@ use std::{
 
 use futures::FutureExt;
 use parking_lot::Mutex;
-use tokio::task::{Id, try_id};
+use tokio::{
+    task::{Id, try_id},
+    time::Instant,
+};
 
 thread_local! {
     /// The panics of this thread, while it runs an operator.
@@ -34,6 +37,8 @@ struct Processes {
     live: Option<Id>,
     /// Tasks that get no answer any more, as their process is dead.
     unanswered: HashSet<Id>,
+    /// Their panics, which are no findings, with their times.
+    excused: Vec<(Instant, String)>,
 }
 
 impl Processes {
@@ -79,7 +84,10 @@ pub(crate) fn collect() {
                 let Some(panics) = panics else { return false };
                 let (text, task) = (panic.to_string().replace('\n', " "), try_id());
                 PROCESSES.with_borrow_mut(|processes| {
-                    if !processes.is_unanswered(task, &text) {
+                    if processes.is_unanswered(task, &text) {
+                        let text = format!("a task of a dead process panicked for want of an answer: {text}");
+                        processes.excused.push((Instant::now(), text));
+                    } else {
                         let is_perhaps_of_dead = processes.is_perhaps_of_dead(task);
                         panics.push(Panic { text, is_perhaps_of_dead });
                     }
@@ -93,6 +101,11 @@ pub(crate) fn collect() {
     });
     PANICS.set(Some(Vec::new()));
     PROCESSES.take();
+}
+
+/// The panics until now that are no findings, because an answer to a dead process never came: for the timeline.
+pub(crate) fn take_excused() -> Vec<(Instant, String)> {
+    PROCESSES.with_borrow_mut(|processes| std::mem::take(&mut processes.excused))
 }
 
 /// Forgets the panics until now: they are not those of the operator that is judged.

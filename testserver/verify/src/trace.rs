@@ -32,6 +32,17 @@ pub(crate) struct Write {
     pub(crate) answer: Arc<Value>,
 }
 
+/// A write of a status by the operator.
+#[derive(Clone, Debug)]
+pub(crate) struct StatusWrite {
+    pub(crate) object: ObjectName,
+    /// Its name in managed fields.
+    pub(crate) manager: String,
+    pub(crate) step: usize,
+    pub(crate) before: Value,
+    pub(crate) after: Value,
+}
+
 impl Write {
     /// Whether it changed the state, and the garbage collector does not undo that.
     fn has_effect(&self) -> bool {
@@ -70,6 +81,8 @@ pub(crate) struct Line {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) writes: Vec<Write>,
+    /// In runs without faults, and where a status is wiped.
+    pub(crate) statuses: Vec<StatusWrite>,
     /// Reads with the step in which they came.
     pub(crate) reads: Vec<(Place, usize)>,
     /// Events that the operator was sent, with the step.

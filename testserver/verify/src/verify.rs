@@ -115,8 +115,8 @@ impl Verify {
     }
 
     /// A condition that holds after every write, of the operator and of users, and, if the cluster has changed something, every few seconds
-    /// in between. It sees all objects, and nothing else may count: it is not asked again while they stay the same. It is about
-    /// values of the workload, so it is not asked any more once a user edits a child or sets an extreme value.
+    /// in between. It sees all objects, and nothing else may count: it is not asked again while they stay the same, but for the time of a
+    /// Lease. It is about values of the workload, so it is not asked any more once a user edits a child or sets an extreme value.
     pub fn invariant(
         mut self,
         name: impl Into<String>,

@@ -55,6 +55,9 @@ pub(crate) struct SiteStatus {
     /// Of another program.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
+    /// Of both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
 }
 
 const ALL: [Family; 5] =

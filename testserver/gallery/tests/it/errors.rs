@@ -11,11 +11,12 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
     runtime::controller::Action,
 };
+use kube_verify::{Family, Oracle};
 use serde_json::json;
 
 use super::operators::{
     Page, PageStatus, Result, absent, child, control, control_alone, control_with, is_deleted, maps,
-    one_child, owner, pages, patch_status,
+    one_child, owner, pages, patch_status, verify,
 };
 
 fn is_conflict(error: &kube::Error) -> bool {
@@ -59,30 +60,44 @@ pub(crate) async fn gives_up(client: Client) {
     control_with(client, one_child, Action::await_change()).await;
 }
 
-/// BUG: each process that had an error says so every four minutes, for ever.
-pub(crate) fn complains(client: Client) -> impl Future<Output = ()> {
+/// BUG: each process that had an error says so again and again, for ever.
+pub(crate) fn complains(client: Client, every: Duration) -> impl Future<Output = ()> {
     let begun = Arc::new(Once::new());
     control(client, move |page, client| {
         let begun = begun.clone();
         async move {
             let done = one_child(page, client.clone()).await;
             if done.is_err() {
-                begun.call_once(|| drop(tokio::spawn(complain(client))));
+                begun.call_once(|| drop(tokio::spawn(complain(client, every))));
             }
             done
         }
     })
 }
 
-async fn complain(client: Client) {
+async fn complain(client: Client, every: Duration) {
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     for count in 1.. {
-        tokio::time::sleep(Duration::from_secs(240)).await;
+        tokio::time::sleep(every).await;
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "complaint"},
             "data": {"count": format!("{count} times")}});
-        // It is tried again in four minutes.
+        // It is tried again the next time.
         drop(maps.patch("complaint", &PatchParams::apply("pages").force(), &Patch::Apply(map)).await);
     }
+}
+
+/// No plan waits so long at its end, but for the last of each family.
+#[test]
+fn a_timer_of_half_an_hour_that_a_fault_has_set_is_found() {
+    let half_an_hour = Duration::from_secs(1800);
+    let new = || verify(move |_| move |client: Client| complains(client, half_an_hour));
+    let report = new().families([Family::Refused]).report();
+    let found: Vec<_> = report.findings().collect();
+    let last = "500 for apply configmaps a-page #3";
+    assert!(found.iter().all(|(plan, _)| plan == last), "{report}");
+    assert!(found.iter().any(|(_, finding)| finding.oracle() == Oracle::FixedPoint), "{report}");
+    let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| new().replay(last)));
+    assert!(again.is_err(), "a plan that is asked for waits as long");
 }
 
 /// BUG: a read that fails is impossible.

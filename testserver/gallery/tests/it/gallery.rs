@@ -58,7 +58,7 @@ gallery! {
     no_second_attempt("the error policy waits for a change", Some(("500 for apply", "end state")))
         => verify(|_| errors::gives_up);
     late_complaint("a process that had an error writes every four minutes from then on", Some(("500 for apply", "fixed point")))
-        => verify(|_| errors::complains);
+        => verify(|_| |client: Client| errors::complains(client, Duration::from_secs(240)));
     ignored_conflict_of_an_update("a conflict of an update is ignored", Some(("409 for update", "end state")))
         => reconciler!(errors::ignores_conflicts_of_updates);
     ignored_conflict_of_a_patch("a conflict of a patch with a version is ignored", Some(("409 for patch", "end state")))

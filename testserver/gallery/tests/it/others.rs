@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -45,6 +45,27 @@ fn what_another_program_has_of_a_status_is_not_wiped() {
     let seen = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "0"},
         "spec": {"text": "one", "size": 1}, "status": {"seen": "yes"}});
     let verify = edits::verify(|_| |client: Client| control(client, reflects)).fixtures(seen);
+    let report = verify.families([Family::StatusWiped]).report();
+    assert!(report.is_ok() && report.tried() == 1, "{report}");
+}
+
+/// One note in a list is its own, which has to be written as a whole.
+async fn notes_beside_others(site: Arc<Site>, client: Client) -> Result {
+    let mut notes = site.status.as_ref().map(|status| status.notes.clone()).unwrap_or_default();
+    if !notes.contains(&"ours".to_owned()) {
+        notes.push("ours".to_owned());
+        let status = Patch::Merge(json!({"status": {"notes": notes}}));
+        let sites: Api<Site> = Api::default_namespaced(client);
+        sites.patch_status(&site.name_any(), &PatchParams::default(), &status).await?;
+    }
+    Ok(Action::await_change())
+}
+
+#[test]
+fn an_item_of_another_program_in_the_list_of_a_status_is_not_wiped() {
+    let noted = json!({"apiVersion": "example.com/v1", "kind": "Site", "metadata": {"name": "0"},
+        "spec": {"text": "one", "size": 1}, "status": {"notes": ["theirs"]}});
+    let verify = edits::verify(|_| |client: Client| control(client, notes_beside_others)).fixtures(noted);
     let report = verify.families([Family::StatusWiped]).report();
     assert!(report.is_ok() && report.tried() == 1, "{report}");
 }
@@ -113,6 +134,26 @@ async fn deploys(client: Client, watches: bool) {
     };
     let retry = |_, _: &Failed, _| Action::requeue(Duration::from_secs(5));
     sites.run(reconcile, retry, Arc::new(client)).for_each(|_| async {}).await;
+}
+
+/// A map that nobody can change.
+async fn keeps(site: Arc<Site>, client: Client) -> Result {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "immutable": true, "data": {"of": site.name_any()},
+        "metadata": {"name": site.name_any(), "ownerReferences": [site.controller_owner_ref(&())]}});
+    if site.metadata.deletion_timestamp.is_none() {
+        let maps: Api<ConfigMap> = Api::default_namespaced(client);
+        maps.patch(&site.name_any(), &PatchParams::apply("sites").force(), &Patch::Apply(map)).await?;
+    }
+    Ok(Action::await_change())
+}
+
+#[test]
+fn a_child_of_which_nothing_can_be_edited_is_told() {
+    let verify = edits::verify(|_| |client: Client| control(client, keeps));
+    let report = verify.families([Family::ChildEdited]).report();
+    assert!(report.is_ok(), "{report}");
+    assert!(report.to_string().contains("not covered: no value of configmaps can be edited\n"), "{report}");
+    assert_eq!(report.to_json()["refused"], json!(0), "{report}");
 }
 
 #[test]

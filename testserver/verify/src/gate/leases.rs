@@ -1,12 +1,20 @@
-//! Another process that leads.
+//! Leases: what the operator asks about them, and another process that leads.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
+use bytes::Bytes;
+use http::{Method, Response, request::Parts};
+use http_body_util::BodyExt;
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::{answer::call, session::Session};
+use super::{
+    answer::{Body, call, forward, full},
+    session::Session,
+    target::Target,
+    watch::is_watch,
+};
 
 /// How long a leader may take until it has noticed that it leads no more.
 const GRACE: Duration = Duration::from_secs(20);
@@ -14,6 +22,35 @@ const GRACE: Duration = Duration::from_secs(20);
 const LEADS: Duration = Duration::from_secs(60);
 /// How often it renews the Leases.
 const RENEWS: Duration = Duration::from_secs(2);
+
+/// A request of the operator.
+pub(super) async fn respond(
+    session: &Session,
+    target: &Target,
+    parts: Parts,
+    body: Bytes,
+) -> io::Result<Response<Body>> {
+    let (renewals, server) = (&session.renewals, &session.server);
+    let is_read = parts.method == Method::GET;
+    let is_dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun="));
+    let is_replaced = parts.method == Method::PUT && target.subresource.is_empty() && !is_dry_run;
+    if is_replaced && let Some((head, answer)) = renewals.answer(server, &parts, &body) {
+        return Ok(Response::from_parts(head, full(answer)));
+    }
+    if is_read && is_watch(parts.uri.query().unwrap_or_default()) {
+        renewals.are_watched();
+    } else if is_read || is_replaced {
+        let uri = parts.uri.clone();
+        let (head, body) = forward(session, parts, body).await?.into_parts();
+        let answer = body.collect().await?.to_bytes();
+        if is_read {
+            return Ok(Response::from_parts(head, full(renewals.shown(answer))));
+        }
+        renewals.accepted(server, uri, &head, &answer);
+        return Ok(Response::from_parts(head, full(answer)));
+    }
+    forward(session, parts, body).await
+}
 
 /// Another process takes the Leases of the operator, and holds them for a minute after this has returned. `begun_at` is the time of the
 /// server at the begin of the run.

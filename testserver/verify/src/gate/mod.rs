@@ -1,10 +1,13 @@
 //! Between the operator and the server: records requests and events, and injects the faults of a plan.
 //!
-//! `target` reads what a request is about, `session` is the state of a run. `service` is what the operator calls; `write` and `watch` have
-//! the faults of writes and of watches, `leases` those of the leader; `answer` makes responses.
+//! `target` reads what a request is about, `session` is the state of a run, and `look` that of its cluster. `service` is what the operator
+//! calls; `write` and `watch` have the faults of writes and of watches, `leases` those of a leader, whose `renewals` may need no server;
+//! `answer` makes responses.
 
 mod answer;
 mod leases;
+mod look;
+mod renewals;
 mod service;
 mod session;
 mod target;

@@ -19,6 +19,7 @@ use kube_testserver::{Fault, Match};
 
 use super::{
     answer::{Body, forward, refusal},
+    leases,
     session::Session,
     target::Target,
     watch, write,
@@ -97,6 +98,9 @@ async fn respond(
         if target.is_lease() && !target.name.is_empty() {
             session.trace(|trace| trace.leases.insert(parts.uri.path().to_owned()));
         }
+        if target.is_lease() {
+            return leases::respond(session, &target, parts, body).await;
+        }
         return forward(session, parts, body).await;
     }
     session.count_request(&format!("{} {}", parts.method, parts.uri.path()));
@@ -108,7 +112,7 @@ async fn respond(
         return write::respond(session, incarnation, &target, parts, body).await;
     }
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    if query.split('&').any(|option| matches!(option, "watch=true" | "watch=1" | "watch")) {
+    if watch::is_watch(&query) {
         let response = forward(session, parts, body).await?;
         return Ok(watch::delayed(session, incarnation, &target, &query, response));
     }

@@ -18,13 +18,14 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use super::renewals::Renewals;
 use crate::{
     finding::{Finding, Oracle},
     invariant::Invariant,
-    kinds::{Kinds, split},
+    kinds::Kinds,
     panics::{TestFailure, gets_no_answer},
-    plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
-    state::{Names, ObjectName, State, TOUCHED},
+    plan::{EditFault, EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
+    state::Names,
     trace::{Line, Trace},
     watchdog::beat_once,
 };
@@ -47,10 +48,15 @@ pub(crate) struct Session {
     pub(crate) crashed: Notify,
     /// Wakes who waits for the operator to be quiet, each time that it has sent many requests.
     busy: Notify,
+    /// Wakes who waits for a watch that is late.
+    caught_up: Notify,
+    pub(super) renewals: Renewals,
     /// Whether the operator is to stay down.
     pub(crate) held: watch::Sender<bool>,
     /// Whether what the operator does may come later than the next step.
     pub(crate) may_miss_a_step: bool,
+    /// Whether writes of statuses are recorded.
+    pub(super) notes_statuses: bool,
     /// Whether the run begins with an old version of the operator.
     begins_with_old: bool,
     /// Processes that start from now on are of the new version.
@@ -69,6 +75,20 @@ pub(super) struct Touched {
     pub(super) object: Value,
     /// The write of the operator that came next.
     pub(super) place: String,
+}
+
+/// A watch that is late, until this is dropped: a client that drops the watch lists anew, so that nothing is old any more.
+pub(super) struct Lag {
+    session: Arc<Session>,
+    pub(super) until: Instant,
+}
+
+impl Drop for Lag {
+    fn drop(&mut self) {
+        // A second one may have begun meanwhile.
+        self.session.inner.lock().lag_until.take_if(|until| *until == self.until);
+        self.session.caught_up.notify_waiters();
+    }
 }
 
 struct Inner {
@@ -141,8 +161,11 @@ impl Session {
             started: Instant::now(),
             crashed: Notify::new(),
             busy: Notify::new(),
+            caught_up: Notify::new(),
+            renewals: Renewals::default(),
             held: watch::Sender::new(false),
             may_miss_a_step: plan.may_miss_a_step(),
+            notes_statuses: plan.edit().map_or(plan.0.is_empty(), |edit| edit.fault == EditFault::WipeStatus),
             begins_with_old: plan.upgrades(),
             upgraded: AtomicBool::new(false),
             judges: AtomicBool::new(true),
@@ -155,6 +178,15 @@ impl Session {
     /// Adds a line to the timeline.
     pub(crate) fn log(&self, text: impl Into<String>) {
         self.line(text.into(), false);
+    }
+
+    /// Adds a line about something that was not known when it happened.
+    pub(crate) fn log_past(&self, when: Instant, text: String) {
+        let at = when.saturating_duration_since(self.started);
+        self.trace(|trace| {
+            let place = trace.lines.partition_point(|line| line.at <= at);
+            trace.lines.insert(place, Line { at, text, comparable: false });
+        });
     }
 
     /// How long the run has been.
@@ -293,8 +325,8 @@ impl Session {
         (place, fault)
     }
 
-    /// Records an event that is sent to the operator; the fault that comes there.
-    pub(super) fn event(&self, mut place: EventPlace) -> Option<EventFault> {
+    /// Records an event that is sent to the operator; the fault that comes there, and how long its watch is late.
+    pub(super) fn event(self: &Arc<Self>, mut place: EventPlace) -> Option<(EventFault, Lag)> {
         let mut inner = self.inner.lock();
         place.nth = 0;
         let count = inner.events.entry(place.clone()).or_default();
@@ -306,12 +338,12 @@ impl Session {
             _ => None,
         };
         inner.trace.events.push((place, step));
-        if let Some(fault) = fault {
-            inner.pending.pop_front();
-            inner.fired.push(step);
-            inner.lag_until = Some(Instant::now() + fault.lag());
-        }
-        fault
+        let fault = fault?;
+        inner.pending.pop_front();
+        inner.fired.push(step);
+        let until = Instant::now() + fault.lag();
+        inner.lag_until = Some(until);
+        Some((fault, Lag { session: self.clone(), until }))
     }
 
     /// Notes that a fault of the run itself has happened.
@@ -331,14 +363,20 @@ impl Session {
         self.inner.lock().fired.clone()
     }
 
-    /// Until when a watch is late.
+    /// Until when a watch is late, if its client keeps it.
     pub(crate) fn lag_until(&self) -> Option<Instant> {
         self.inner.lock().lag_until
     }
 
-    /// A watch that was late is up to date again.
-    pub(super) fn caught_up(&self) {
-        self.inner.lock().lag_until = None;
+    /// Lets time pass until no watch is late. False if none was.
+    pub(crate) async fn pass_lag(&self) -> bool {
+        let Some(until) = self.lag_until() else { return false };
+        tokio::select! {
+            biased;
+            () = self.caught_up.notified() => {}
+            () = self.pass_until(until) => {}
+        }
+        true
     }
 
     /// Lists with `resourceVersion=0` show this version, and watches wait, for this long.
@@ -372,71 +410,17 @@ impl Session {
         self.inner.lock().touched = Some(touched);
     }
 
-    /// What the operator has removed of another writer, if the object is still the same. Told once.
-    pub(crate) fn lost_update(&self, step: usize) -> Option<Finding> {
-        let Touched { resource, object, place } = self.inner.lock().touched.clone()?;
-        let (group, plural) = split(&resource);
-        let uid = &object["metadata"]["uid"];
-        let objects = self.server.objects(group, plural)?;
-        let now = objects.into_iter().find(|now| now["metadata"]["uid"] == *uid)?;
-        if !now["metadata"]["annotations"][TOUCHED].is_null() {
-            return None;
-        }
+    pub(super) fn last_touched(&self) -> Option<Touched> {
+        self.inner.lock().touched.clone()
+    }
+
+    pub(super) fn forget_touched(&self) {
         self.inner.lock().touched = None;
-        let name = ObjectName::of(&resource, &object);
-        let what = format!("after step {step}, {name} has lost what another writer wrote before {place}");
-        Some(Finding::new(Oracle::LostUpdate, what))
-    }
-
-    /// Pods that are made again when they are deleted: by the operator, or by their owner.
-    pub(crate) fn evictable_pods(&self) -> Vec<ObjectName> {
-        let pods = self.server.objects("", "pods").unwrap_or_default();
-        let pods = pods.into_iter().map(|pod| (ObjectName::of("pods", &pod), pod));
-        let inner = self.inner.lock();
-        let is_made =
-            |name: &ObjectName| inner.trace.writes.iter().any(|write| write.created && write.object == *name);
-        let evictable =
-            pods.filter(|(name, pod)| pod["metadata"]["ownerReferences"].is_array() || is_made(name));
-        evictable.map(|(name, _)| name).collect()
-    }
-
-    /// Notes whether there are such pods after this step.
-    pub(crate) fn note_pods(&self) {
-        if !self.evictable_pods().is_empty() {
-            let mut inner = self.inner.lock();
-            let step = inner.step;
-            inner.trace.pods_after.insert(step);
-        }
     }
 
     /// The time since the operator last changed the state.
     pub(crate) fn quiet_for(&self) -> Duration {
         self.inner.lock().last_write.map_or(Duration::MAX, |at| at.elapsed())
-    }
-
-    /// The objects of all resources that were used.
-    pub(crate) fn state(&self) -> State {
-        let resources = self.inner.lock().trace.resources.clone();
-        State::read(&self.server, &resources)
-    }
-
-    /// The same, and those of all other kinds that the cluster serves.
-    pub(crate) fn whole_state(&self) -> State {
-        let mut resources = self.kinds.resources();
-        resources.extend(self.inner.lock().trace.resources.iter().cloned());
-        State::read(&self.server, &resources)
-    }
-
-    /// Whether all owners of an object are gone, so that the garbage collector takes it.
-    pub(super) fn is_orphan(&self, object: &Value) -> bool {
-        let owners = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
-        let exists = |owner: &Value| {
-            // A kind that is not served is not known to be gone.
-            let Some(kind) = self.kinds.of(owner) else { return true };
-            let of_kind = self.server.objects(&kind.group, &kind.plural).unwrap_or_default();
-            of_kind.iter().any(|other| other["metadata"]["uid"] == owner["uid"])
-        };
-        !owners.is_empty() && !owners.iter().any(exists)
     }
 
     /// Lets time pass. Invariants judge what the controllers of the cluster do meanwhile, too.
@@ -461,11 +445,6 @@ impl Session {
             sleep_until(until.min(Instant::now() + LOOK)).await;
             self.check_invariants();
         }
-    }
-
-    /// The definitions of custom resources.
-    pub(crate) fn definitions(&self) -> Vec<Value> {
-        self.server.objects("apiextensions.k8s.io", "customresourcedefinitions").unwrap_or_default()
     }
 
     /// From now on invariants do not count.
@@ -513,6 +492,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::state::State;
 
     #[tokio::test]
     async fn invariants_judge_each_state_once() {

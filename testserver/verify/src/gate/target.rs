@@ -5,7 +5,7 @@ use http::Method;
 use crate::{
     kinds,
     plan::{Operation, Verb},
-    state::{Names, qualified},
+    state::{Names, ObjectName, qualified},
 };
 
 /// The object or collection of a path of the API.
@@ -62,6 +62,12 @@ impl Target {
         Operation { verb, resource, name }
     }
 
+    /// The object that is meant, if it has a name.
+    pub(super) fn object_name(&self) -> ObjectName {
+        let (resource, namespace) = (self.resource.clone(), self.namespace.clone());
+        ObjectName { resource, namespace, name: self.name.clone() }
+    }
+
     /// Leases, Events and questions about permissions are no part of what an operator is for: no fault, no judgement.
     pub(super) fn is_housekeeping(&self) -> bool {
         let (group, plural) = kinds::split(&self.resource);
@@ -71,8 +77,12 @@ impl Target {
 
     /// A Lease, by which one process of several leads.
     pub(super) fn is_lease(&self) -> bool {
-        kinds::split(&self.resource) == ("coordination.k8s.io", "leases")
+        is_lease(&self.resource)
     }
+}
+
+pub(super) fn is_lease(resource: &str) -> bool {
+    kinds::split(resource) == ("coordination.k8s.io", "leases")
 }
 
 /// The verb of a request that writes.

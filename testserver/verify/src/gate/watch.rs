@@ -1,6 +1,6 @@
 //! Watches, which may be late or miss an event.
 
-use std::{collections::VecDeque, io, sync::Arc, time::Duration};
+use std::{collections::VecDeque, io, sync::Arc};
 
 use bytes::Bytes;
 use futures::{
@@ -11,9 +11,12 @@ use http::Response;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
-use super::{answer::Body, session::Session, target::Target};
+use super::{
+    answer::Body,
+    session::{Lag, Session},
+    target::Target,
+};
 use crate::{
     plan::{EventFault, EventPlace},
     state::qualified,
@@ -44,6 +47,10 @@ pub(super) fn delayed(
         Some((line.map(Frame::data), watch))
     });
     Response::from_parts(head, StreamBody::new(lines).boxed_unsync())
+}
+
+pub(super) fn is_watch(query: &str) -> bool {
+    query.split('&').any(|option| matches!(option, "watch=true" | "watch=1" | "watch"))
 }
 
 /// What tells a watch from the others of its resource: namespace and selectors.
@@ -91,15 +98,15 @@ impl Watch {
             let told = format!("{} {} of watch {}", place.kind, place.object, place.watch);
             match self.session.event(place) {
                 None => return Some(Ok(line)),
-                Some(EventFault::Unseen) => {
+                Some((EventFault::Unseen, lag)) => {
                     self.session.log(format!(
                         "FAULT: {told} is not seen: the watch breaks, and is back after the next change"
                     ));
-                    self.skip(line, &object).await;
+                    self.skip(line, &object, lag).await;
                 }
-                Some(fault) => {
-                    let lag = fault.lag();
-                    self.session.log(format!("FAULT: the watch is {} s late from {told}", lag.as_secs()));
+                Some((fault, lag)) => {
+                    let time = fault.lag();
+                    self.session.log(format!("FAULT: the watch is {} s late from {told}", time.as_secs()));
                     self.wait(lag).await;
                     return Some(Ok(line));
                 }
@@ -107,18 +114,17 @@ impl Watch {
         }
     }
 
-    async fn wait(&mut self, lag: Duration) {
-        tokio::time::sleep(lag).await;
-        self.session.caught_up();
+    async fn wait(&mut self, lag: Lag) {
+        tokio::time::sleep_until(lag.until).await;
+        drop(lag);
         self.session.alive(self.incarnation).await;
         self.session.log(format!("the watch of {} goes on", self.name));
     }
 
     /// Holds everything back until the next event of this object. Then the version is too old, and a new list shows the later state.
-    async fn skip(&mut self, first: Bytes, object: &str) {
+    async fn skip(&mut self, first: Bytes, object: &str, lag: Lag) {
         let mut held = VecDeque::from([first]);
-        let end = Instant::now() + EventFault::Unseen.lag();
-        while let Ok(Some(Ok(line))) = tokio::time::timeout_at(end, self.lines.next()).await {
+        while let Ok(Some(Ok(line))) = tokio::time::timeout_at(lag.until, self.lines.next()).await {
             let event: Value = serde_json::from_slice(&line).unwrap_or_default();
             if event["type"] == "BOOKMARK" {
                 continue;
@@ -132,7 +138,7 @@ impl Watch {
             }
             held.push_back(line);
         }
-        self.session.caught_up();
+        drop(lag);
         self.session.alive(self.incarnation).await;
         self.session.log(format!("the watch of {} is back", self.name));
         self.ready = held;
@@ -146,7 +152,42 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use futures::{FutureExt, future::join};
+    use http::Request;
+    use http_body_util::Full;
+    use kube_testserver::ApiServer;
+    use tokio::time::Instant;
+    use tower::ServiceExt;
+
     use super::*;
+    use crate::{gate::ApiService, kinds::Kinds, panics::TestFailure, state::Names};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lag_ends_when_its_watch_is_dropped() {
+        for plan in ["lag of 600 s from", "unseen"] {
+            let server = ApiServer::new();
+            server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n").unwrap();
+            let kinds = Kinds::discover(&server).await;
+            let plan = format!("{plan} added a #1 of watch configmaps").parse().unwrap();
+            let (names, failure) = (Names::default(), TestFailure::default());
+            let session = Session::new(server, names, kinds, &plan, Arc::from([]), failure);
+            let request = Request::get("/api/v1/configmaps?watch=true&resourceVersion=0");
+            let service = ApiService::new(&session, session.incarnation());
+            let mut body =
+                service.oneshot(request.body(Full::new(Bytes::new())).unwrap()).await.unwrap().into_body();
+            assert!(body.frame().now_or_never().is_none() && session.lag_until().is_some(), "{plan}");
+            let begun = Instant::now();
+            let drops = async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                drop(body);
+            };
+            assert!(join(session.pass_lag(), drops).await.0, "{plan}");
+            assert_eq!((begun.elapsed(), session.lag_until()), (Duration::from_secs(60), None), "{plan}");
+            assert!(!session.pass_lag().await, "{plan}");
+        }
+    }
 
     #[test]
     fn watches_are_told_apart_by_namespace_and_selectors() {

@@ -3,7 +3,11 @@
 use std::{io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Response, StatusCode, header::CONTENT_TYPE, request::Parts};
+use http::{
+    Response, StatusCode,
+    header::{CONTENT_TYPE, USER_AGENT},
+    request::Parts,
+};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
@@ -15,7 +19,7 @@ use super::{
 use crate::{
     plan::{Operation, Place, RequestFault, Verb},
     state::{ObjectName, TOUCHED},
-    trace::Write,
+    trace::{StatusWrite, Write},
 };
 
 const SLOW: Duration = Duration::from_secs(10);
@@ -141,6 +145,10 @@ async fn write(
     let dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun="));
     let guarded = place.operation.verb == Verb::Update || is_guarded(&body);
     let before = session.server.resource_version();
+    let status = (session.notes_statuses && target.subresource == "status").then(|| {
+        let name = target.object_name();
+        (manager(&parts), session.object(&name).map(|mut object| object["status"].take()).unwrap_or_default())
+    });
     let (head, body) = forward(session, parts, body).await?.into_parts();
     let bytes = body.collect().await?.to_bytes();
     let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -156,12 +164,13 @@ async fn write(
     let effective = head.status.is_success() && changed && !dry_run;
     let object = match answer["metadata"]["name"].as_str() {
         Some(_) if answer["kind"] != "Status" => ObjectName::of(&target.resource, &answer),
-        _ => ObjectName {
-            resource: target.resource.clone(),
-            namespace: target.namespace.clone(),
-            name: target.name.clone(),
-        },
+        _ => target.object_name(),
     };
+    if let Some((manager, before)) = status.filter(|_| effective) {
+        let (object, step, after) = (object.clone(), session.step(), answer["status"].clone());
+        let write = StatusWrite { object, manager, step, before, after };
+        session.trace(|trace| trace.statuses.push(write));
+    }
     let effect = if effective { "" } else { " (no effect)" };
     session.log_comparable(format!("{place} → {}{effect}", head.status.as_u16()));
     let orphan = effective && session.is_orphan(&answer);
@@ -173,6 +182,26 @@ async fn write(
         session.wrote(&written);
     }
     Ok(Response::from_parts(head, full(bytes)))
+}
+
+/// Who writes, as managed fields have it: what the request says, or the program of the user agent.
+fn manager(parts: &Parts) -> String {
+    let query = parts.uri.query().unwrap_or_default();
+    let named = query.split('&').find_map(|option| option.strip_prefix("fieldManager=")).map(decoded);
+    let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    named.unwrap_or_else(|| agent.split('/').next().unwrap_or_default().to_owned())
+}
+
+/// Without percent encoding.
+fn decoded(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let letter = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.extend(letter);
+        bytes.extend(part.as_bytes().iter().skip(if letter.is_some() { 2 } else { 0 }));
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Whether the object of an answer is gone: it was deleted, and nothing keeps it.
@@ -230,6 +259,16 @@ mod tests {
         assert!(!guarded(r#"[{"op": "add", "path": "/data", "value": {}}]"#));
         assert!(!guarded(r#"{"metadata": {"name": "a", "resourceVersion": ""}}"#));
         assert!(!guarded("kind: Page"));
+    }
+
+    #[test]
+    fn the_manager_of_a_write_is_named_or_that_of_the_program() {
+        let of = |uri: &str| {
+            let request = http::Request::patch(uri).header(USER_AGENT, "pages/1.0 (linux)");
+            manager(&request.body(()).unwrap().into_parts().0)
+        };
+        assert_eq!(of("/a"), "pages");
+        assert_eq!(of("/a?force=true&fieldManager=pages%2fstatus%20of"), "pages/status of");
     }
 
     #[test]

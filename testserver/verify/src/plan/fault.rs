@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Edit, EventPlace, Place};
+use super::{Edit, EditFault, EventPlace, Place};
 use crate::family::Family;
 
 /// What can happen to a request.
@@ -182,6 +182,12 @@ impl Plan {
             Injection::Edit(edit) => Some(edit),
             _ => None,
         })
+    }
+
+    /// The resource of the child of which a user edits a value.
+    pub(crate) fn overwritten(&self) -> Option<&str> {
+        let edit = self.edit().filter(|edit| edit.fault == EditFault::Overwrite);
+        edit.map(|edit| edit.resource.as_str())
     }
 
     /// The fault after this step.

@@ -104,6 +104,9 @@ impl Report {
         self.refused += other.refused;
         self.irreversible += other.irreversible;
         self.changes_nothing.extend(other.changes_nothing);
+        let news = other.uncovered.into_iter().filter(|what| !self.uncovered.contains(what));
+        let news: Vec<_> = news.collect();
+        self.uncovered.extend(news);
         self.time = self.time.max(other.time);
         // Covered in one part is covered.
         self.unused_allows.retain(|allow| other.unused_allows.contains(allow));

@@ -37,7 +37,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 pub(super) const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run.
 const STILL: Duration = Duration::from_secs(300);
-/// The same in the reference.
+/// The same in the reference, and in some plans.
 const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 pub(super) const MOST_WRITES: usize = 1000;
@@ -254,8 +254,8 @@ impl<'r> Run<'r> {
             .0
             .iter()
             .any(|injection| matches!(injection, Injection::Event(EventFault::LagDwell, _)));
-        if let Some(until) = self.session.lag_until().filter(|_| dwells) {
-            self.session.pass_until(until + QUIET).await;
+        if dwells && self.session.pass_lag().await {
+            self.pass(QUIET).await;
         }
         true
     }
@@ -355,15 +355,17 @@ impl<'r> Run<'r> {
 
     /// Nothing may happen any more.
     async fn stay_still(&mut self) {
-        if let Some(until) = self.session.lag_until() {
-            self.session.pass_until(until + QUIET).await;
+        if self.session.pass_lag().await {
+            self.pass(QUIET).await;
         }
         if self.plan.is_slow() {
             self.pass(SLOW).await;
         }
-        // The old version has places where it has them in the runs with an upgrade.
-        let for_an_hour =
-            self.reference.is_none() && !self.plan.upgrades() && self.known.stays_still_for_an_hour;
+        let for_an_hour = match self.reference {
+            Some(_) => self.known.still_for_an_hour.contains(self.plan),
+            // The old version has places where it has them in the runs with an upgrade.
+            None => !self.plan.upgrades() && self.known.stays_still_for_an_hour,
+        };
         let last = self.scenario.steps.len();
         let before = loop {
             // An hour of its own for the requests, too.
@@ -417,6 +419,7 @@ impl<'r> Run<'r> {
         self.outcome.findings.extend(self.session.broken());
         self.outcome.fired = self.session.fired().len()
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
+        panics::take_excused().into_iter().for_each(|(when, text)| self.session.log_past(when, text));
         self.outcome.trace = self.session.take_trace();
         self.outcome.time = self.session.elapsed();
         let Some(reference) = self.reference else {

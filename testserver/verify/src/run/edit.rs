@@ -1,6 +1,9 @@
 //! What a user does to an object, and takes back: the state has to be as before.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -10,7 +13,7 @@ use super::{
     times::QUIET,
 };
 use crate::{
-    edits::{USER, is_applied, of_fields, overwriting, without_status},
+    edits::{USER, is_applied, of_fields, overwriting},
     family::Family,
     fields::merge_patch,
     finding::{Finding, Oracle},
@@ -19,6 +22,7 @@ use crate::{
     outcome::{Edited, Reached, Reference},
     plan::{Edit, EditFault},
     state::{Difference, ObjectName, State, normalize, qualified, without_history},
+    statuses::without_status,
     workload::send_again,
 };
 
@@ -35,6 +39,16 @@ struct User {
     after: Value,
     /// The copies of its generation, if the edit has changed nothing else.
     copies: Option<BTreeSet<String>>,
+    /// What was another value while the edit was there, and whether that was the generation.
+    meanwhile: BTreeMap<String, bool>,
+}
+
+impl User {
+    /// Whether a value is the generation of the object as it is now, and was no other value while the edit was there.
+    fn is_copy(&self, difference: &Difference, now: &Value) -> bool {
+        let Difference::Value { at, .. } = difference else { return false };
+        is_generation(difference, &self.before, now) && self.meanwhile.get(at).is_none_or(|is| *is)
+    }
 }
 
 impl Run<'_> {
@@ -86,8 +100,9 @@ impl Run<'_> {
         if !self.survive(at).await {
             return false;
         }
+        let differences = self.meanwhile(user, reference, expected);
         if edit.fault == EditFault::Change {
-            user.copies = self.copies(user, reference, expected);
+            user.copies = self.copies(user, differences);
         }
         if edit.fault == EditFault::Overwrite {
             let now = self.object(&user.name);
@@ -158,13 +173,23 @@ impl Run<'_> {
         }
     }
 
+    /// What differs while the edit is there.
+    fn meanwhile(&mut self, user: &mut User, reference: &Reference, expected: &Reached) -> Vec<Difference> {
+        let (reached, now) = (self.now(), self.object(&user.name).unwrap_or_default());
+        let differences = self.differences_from(expected, reference, &reached);
+        for difference in &differences {
+            if let Difference::Value { at, .. } = difference {
+                user.meanwhile.insert(at.clone(), is_generation(difference, &user.before, &now));
+            }
+        }
+        differences
+    }
+
     /// What looks like copies of the generation, if nothing else but the spec of the object itself is another one. After the way back they
     /// have to be such again: a field that is used may have gone from 1 to 2 as well.
-    fn copies(&mut self, user: &User, reference: &Reference, expected: &Reached) -> Option<BTreeSet<String>> {
-        let reached = self.now();
+    fn copies(&self, user: &User, mut differences: Vec<Difference>) -> Option<BTreeSet<String>> {
         let name = self.known.names.template(&user.name.resource, &user.name.name);
         let spec = format!("{}.spec", ObjectName { name, ..user.name.clone() });
-        let mut differences = self.differences_from(expected, reference, &reached);
         let copies = self.take_copies(user, &mut differences);
         let is_own = |difference: &Difference| match difference {
             Difference::Value { at, .. } => at.starts_with(&spec),
@@ -176,7 +201,7 @@ impl Run<'_> {
     /// Takes out the differences that are copies of the generation, and tells where they are.
     fn take_copies(&self, user: &User, differences: &mut Vec<Difference>) -> BTreeSet<String> {
         let now = self.object(&user.name).unwrap_or_default();
-        let taken = differences.extract_if(.., |difference| is_generation(difference, &user.before, &now));
+        let taken = differences.extract_if(.., |difference| user.is_copy(difference, &now));
         let at = |difference| match difference {
             Difference::Value { at, .. } => Some(at),
             _ => None,
@@ -226,7 +251,10 @@ impl Run<'_> {
                 after["metadata"]["labels"][LABEL] = "yes".into();
                 after["metadata"]["annotations"][LABEL] = "yes".into();
             }
-            EditFault::WipeStatus => after = without_status(&before)?,
+            EditFault::WipeStatus => {
+                let reports = self.session.trace(|trace| trace.statuses.clone());
+                after = without_status(&name, &before, reports.iter())?;
+            }
             EditFault::Overwrite => {
                 after = before.clone();
                 let value = overwriting(&edit.resource, &edit.path, &before)?;
@@ -243,7 +271,7 @@ impl Run<'_> {
         // The operator may have installed the definition.
         let installed = Kinds::discover(&self.session.server).await;
         let path = installed.of(&before)?.path(&name.namespace, &name.name);
-        Some(User { name, path, before, after, copies: None })
+        Some(User { name, path, before, after, copies: None, meanwhile: BTreeMap::new() })
     }
 
     fn object(&self, name: &ObjectName) -> Option<Value> {
@@ -301,5 +329,25 @@ mod tests {
         assert!(is("3 instead of 1") && is("\"3\" instead of \"1\""));
         assert!(!is("1 instead of 3") && !is("3 instead of null") && !is("\"13\" instead of \"1\""));
         assert!(!is_generation(&Difference::Missing("configmaps a".to_owned()), &before, &now));
+    }
+
+    /// Not yet copied while the edit was there, copied, and something else.
+    #[test]
+    fn what_was_another_value_meanwhile_is_no_copy() {
+        let [before, now] = [1, 3].map(|generation| json!({"metadata": {"generation": generation}}));
+        let difference =
+            Difference::Value { at: "configmaps a.data.x".to_owned(), how: "3 instead of 1".to_owned() };
+        for (meanwhile, is) in [(None, true), (Some(true), true), (Some(false), false)] {
+            let meanwhile = meanwhile.map(|is| ("configmaps a.data.x".to_owned(), is)).into_iter().collect();
+            let user = User {
+                name: ObjectName::default(),
+                path: String::new(),
+                before: before.clone(),
+                after: Value::Null,
+                copies: None,
+                meanwhile,
+            };
+            assert_eq!(user.is_copy(&difference, &now), is);
+        }
     }
 }

@@ -326,6 +326,35 @@ fn a_panic_of_what_a_dead_process_has_left_is_told_as_such() {
     assert!(found.iter().any(|found| found.starts_with("[panic] ") && found.ends_with(end)), "{found:?}");
 }
 
+/// A task that each process leaves behind wants answers.
+async fn leaves_a_task_behind(service: ApiService) {
+    tokio::spawn(async move {
+        loop {
+            let answer = tokio::time::timeout(Duration::from_secs(30), map(&service, "GET", "wanted"));
+            answer.await.expect("an answer within 30 s");
+            sleep(Duration::from_secs(10)).await;
+        }
+    });
+    std::future::pending().await
+}
+
+#[test]
+fn a_panic_for_want_of_an_answer_is_in_the_timeline() {
+    let verify = Verify::new(|_| leaves_a_task_behind).step("create", |step| step.apply(WANTED)).ready();
+    let learned = crate::learn::learn(&verify.scenario, false).expect("no panic of the test");
+    let plan = "restart after step 1".parse().expect("a plan");
+    let run = crate::run::run(&verify.scenario, &plan, 1, &learned.known, Some(&learned.reference));
+    let outcome = run.expect("no panic of the test");
+    assert_eq!(outcome.findings, []);
+    let lines = outcome.trace.lines;
+    let told = "a task of a dead process panicked for want of an answer: ";
+    let at = lines.iter().position(|line| line.text.starts_with(told)).expect("a line");
+    assert!(lines[at].text.ends_with("an answer within 30 s: Elapsed(())"), "{}", lines[at].text);
+    let restarted = lines.iter().find(|line| line.text.starts_with("FAULT")).expect("a restart").at;
+    let later = lines[at].at - restarted;
+    assert!((20..=40).contains(&later.as_secs()) && lines.is_sorted_by_key(|line| line.at), "{later:?}");
+}
+
 #[test]
 fn what_the_operator_breaks_with_its_panic_is_no_error_of_the_test() {
     type Bucket = std::sync::Mutex<Vec<u8>>;
