@@ -152,6 +152,7 @@ fn try_all(
             report.left_out = plans.len() + 1;
             break;
         }
+        options.note_plan(&plan);
         let outcome = match try_plan(scenario, learned, &plan) {
             Ok(outcome) => outcome,
             Err(error) => {

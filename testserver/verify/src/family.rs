@@ -204,7 +204,9 @@ impl Family {
             Self::Restart | Self::Down => {
                 "a restarted operator knows only what is in the cluster: nothing it needs may be in its memory alone"
             }
-            Self::LostLease => "a leader that lost its Lease has to stop before another one starts",
+            Self::LostLease => {
+                "a leader that lost its Lease has to stop before another one starts, and to lead again when that is gone (by the clock of tokio)"
+            }
             Self::Upgrade => {
                 "the new version finds what the old one has left, also half done: take it over or delete it, and keep values that were generated"
             }

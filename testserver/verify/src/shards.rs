@@ -118,7 +118,11 @@ impl Shard {
         let _ = self.errors.recv_timeout(READS);
         let text = fs::read_to_string(&self.json).map_err(|_| {
             let log = fs::read(&self.log).unwrap_or_default();
-            format!("it ended without a report ({status}):\n{}", String::from_utf8_lossy(&log).trim())
+            let tried = fs::read_to_string(self.json.with_extension("plan"));
+            // Most often `std::process::exit`, an allocation that is too large, or a stack that is too small.
+            let tried = tried.map(|plan| format!(" while it tried {plan:?}: does the operator end its process?"));
+            let tried = tried.unwrap_or_default();
+            format!("it ended without a report ({status}){tried}:\n{}", String::from_utf8_lossy(&log).trim())
         })?;
         Report::from_json(&text).map_err(|error| error.to_string())
     }
@@ -129,7 +133,10 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::finding::{Finding, Oracle};
+    use crate::{
+        finding::{Finding, Oracle},
+        options::Options,
+    };
 
     #[test]
     fn verifications_at_once_have_reports_of_their_own() {
@@ -178,6 +185,17 @@ mod tests {
                 && text.ends_with("1 cause found, and 1 part of the verification failed"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_plan_in_which_an_operator_ends_its_process_is_named() {
+        if env::var_os("KUBE_VERIFY_SHARD").is_some() {
+            Options::from_env().expect("options").note_plan(&"restart after step 1".parse().expect("a plan"));
+            std::process::exit(3);
+        }
+        let report = explore(1).expect("a report");
+        let expected = "it ended without a report (exit status: 3) while it tried \"restart after step 1\": does the operator end";
+        assert!(report.broken[0].contains(expected), "{report}");
     }
 
     #[test]
