@@ -10,7 +10,7 @@ use kube::{
     api::{DeleteParams, ObjectMeta, Patch, PatchParams, Preconditions},
     error::{ErrorChain, ErrorClass},
     operator::{
-        clusters::{Cluster, ClusterName, ClusterTriggers, Fleet},
+        clusters::{Cluster, ClusterName, ClusterState, ClusterTriggers, Fleet},
         manager::{Manager, Writes},
     },
     runtime::{
@@ -72,7 +72,7 @@ pub enum NoticeError {
     Left(String),
 }
 
-/// The ConfigMaps of notices have it, with the name of the notice, and their annotation of the same key has namespace and name.
+/// The label of the ConfigMaps of notices. Their annotation of the same key has namespace and name, which may be too long for a label.
 const NOTICE: &str = "example.com/notice";
 const MANAGER: &str = "notices.example.com";
 /// When a notice that is not written everywhere is looked at again.
@@ -129,8 +129,27 @@ async fn reconcile(notice: Arc<Notice>, hub: Arc<Hub>) -> Result<Action, finaliz
 
 impl Hub {
     async fn write(&self, api: &Api<Notice>, notice: &Notice) -> Result<Action, NoticeError> {
-        let clusters = join_all(self.names().into_iter().map(|name| self.written(name, notice))).await;
-        let status = NoticeStatus { clusters: clusters.into_iter().flatten().collect() };
+        let before = notice.status.iter().flat_map(|status| &status.clusters);
+        let before: BTreeMap<_, _> = before.map(|cluster| (cluster.name.as_str(), cluster)).collect();
+        let names = self.names();
+        let mut clusters: BTreeMap<String, Written> = BTreeMap::new();
+        if !self.fleet.providers_have_synced() {
+            // After a start: what is not announced yet is not gone.
+            clusters.extend(before.iter().map(|(name, cluster)| ((*name).to_owned(), (*cluster).clone())));
+        }
+        for (name, written) in join_all(names.into_iter().map(|name| self.written(name, notice))).await {
+            let is_unknown =
+                self.fleet.status(&name).is_some_and(|now| now.state == ClusterState::Connecting);
+            let name = name.to_string();
+            match before.get(name.as_str()).filter(|_| is_unknown) {
+                Some(&known) => clusters.insert(name, known.clone()),
+                None => match written {
+                    Some(written) => clusters.insert(name, written),
+                    None => clusters.remove(&name),
+                },
+            };
+        }
+        let status = NoticeStatus { clusters: clusters.into_values().collect() };
         let all_written = status.clusters.iter().all(|cluster| cluster.written);
         if notice.status.as_ref() != Some(&status) {
             let patch = Patch::Merge(json!({ "status": status }));
@@ -141,16 +160,17 @@ impl Hub {
     }
 
     /// Whether a cluster has the notice now; `None` if it should not have it, and has not.
-    async fn written(&self, name: ClusterName, notice: &Notice) -> Option<Written> {
+    async fn written(&self, name: ClusterName, notice: &Notice) -> (ClusterName, Option<Written>) {
         let result = match self.fleet.cluster(&name) {
             Ok(cluster) if selects(&notice.spec, &cluster) => write_to(&cluster, notice).await,
             Ok(cluster) => match delete_from(&cluster, notice).await {
-                Ok(()) => return None,
+                Ok(()) => return (name, None),
                 failed => failed,
             },
             Err(error) => Err(error.to_string()), // at once: no request is sent
         };
-        Some(Written { name: name.to_string(), written: result.is_ok(), message: result.err() })
+        let written = Written { name: name.to_string(), written: result.is_ok(), message: result.err() };
+        (name, Some(written))
     }
 
     /// Deletes the ConfigMaps of a deleted notice. A cluster that cannot be reached holds it, until it is back or leaves the fleet.
@@ -230,7 +250,7 @@ fn rendered(notice: &Notice) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
             name: Some(map_name(notice)),
-            labels: Some([(NOTICE.to_owned(), notice.name_any())].into()),
+            labels: Some([(NOTICE.to_owned(), "true".to_owned())].into()),
             annotations: Some([(NOTICE.to_owned(), owner(notice))].into()),
             ..ObjectMeta::default()
         },

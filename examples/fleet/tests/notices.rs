@@ -238,6 +238,30 @@ async fn while_a_cluster_is_away_the_status_of_a_notice_is_not_written_again() {
     running.await.unwrap().unwrap();
 }
 
+/// A rollout is no outage: nobody who waits for the status is told so.
+#[tokio::test(start_paused = true)]
+async fn a_restart_says_of_no_notice_that_it_is_not_written() {
+    let servers = TestFleet::new(["hub", "east", "west"]);
+    let mut versions = Vec::new();
+    for is_first in [true, false] {
+        let Started { notices, sender, stop, running } = start(&servers).await;
+        if is_first {
+            notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+        }
+        for name in ["east", "west"] {
+            sleep(Duration::from_secs(5)).await;
+            sender.send(cluster(name, "eu")).await.unwrap();
+        }
+        sleep(Duration::from_secs(60)).await;
+        let present = notices.get("hello").await.unwrap();
+        assert_eq!(present.status.unwrap().clusters, [written("east"), written("west")]);
+        versions.push(present.metadata.resource_version.unwrap());
+        stop.send(()).unwrap();
+        running.await.unwrap().unwrap();
+    }
+    assert_eq!(versions[0], versions[1], "nothing was written after the restart");
+}
+
 /// A cluster that is created again has its name and nothing else.
 #[tokio::test(start_paused = true)]
 async fn a_cluster_that_is_created_again_gets_the_notices() {

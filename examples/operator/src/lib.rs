@@ -29,6 +29,7 @@ use kube::{
     runtime::{Controller, controller::Related, watcher::Config},
 };
 use page::{check, v1, v2};
+use reconcile::{INDEX, stale_lines};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
@@ -80,6 +81,9 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
         .owns(Api::<Deployment>::all(client.clone()), CHILDREN.watch())
         .owns(Api::<ConfigMap>::all(client.clone()), CHILDREN.watch())
         .owns_related(advice.if_served(&served));
+    let (index, known) = (Config::default().fields(&format!("metadata.name={INDEX}")), pages.store());
+    let pages =
+        pages.watches(Api::<ConfigMap>::all(client.clone()), index, move |index| stale_lines(&index, &known));
     let context = Arc::new(reconcile::Context { client: client.clone(), served });
 
     manager

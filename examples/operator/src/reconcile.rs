@@ -11,6 +11,7 @@ use kube::{
         conditions::{Conditions, InvalidCondition, Summary},
         controller::Action,
         finalizer::{self, Event, finalizer},
+        reflector::{ObjectRef, Store},
         served::ServedKinds,
         status::{StatusError, apply_status},
     },
@@ -163,4 +164,14 @@ async fn write_index(page: &Page, client: &Client, title: Option<&str>) -> Resul
     });
     let params = PatchParams::apply(&format!("page-{}", page.uid().unwrap_or_default())).force();
     maps.apply(&params, &index).await.map(drop).map_err(Error::Index)
+}
+
+/// The pages whose lines in an index are not their titles: somebody has edited it, or a write of a process that has died came late.
+pub fn stale_lines(index: &ConfigMap, pages: &Store<Page>) -> Vec<ObjectRef<Page>> {
+    let namespace = index.namespace().unwrap_or_default();
+    let stale = |(name, line): (&String, &String)| {
+        let page = ObjectRef::new(name).within(&namespace);
+        pages.get(&page).is_some_and(|page| page.spec.title != *line).then_some(page)
+    };
+    index.data.iter().flatten().filter_map(stale).collect()
 }

@@ -257,6 +257,25 @@ async fn a_deleted_page_leaves_the_index_and_no_children() {
     replica.stop().await;
 }
 
+/// As a write of a process that has died does, if it comes late.
+#[tokio::test]
+async fn a_line_of_the_index_that_somebody_else_writes_is_written_again() {
+    let client = cluster().await;
+    let replica = Replica::start(&client, "a").await;
+    let pages: Api<v2::Page> = Api::default_namespaced(client.clone());
+    create(&pages, &page("home", 1)).await;
+    wait(&pages, "home", is_ready).await;
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let stale = Patch::Merge(json!({ "data": { "home": "an old title" } }));
+    maps.patch(INDEX, &PatchParams::default(), &stale).await.unwrap();
+    let has_line = |map: Option<&ConfigMap>| {
+        let data = map.and_then(|map| map.data.as_ref());
+        data.is_some_and(|data| data["home"] == "The page home")
+    };
+    wait(&maps, INDEX, has_line).await;
+    replica.stop().await;
+}
+
 #[tokio::test]
 async fn an_invalid_page_is_denied_in_both_versions_and_v1_is_readable_as_v2() {
     let client = cluster().await;

@@ -99,7 +99,8 @@ impl Options {
 
     /// Keeps the plan that is tried next for who started this process, in case its operator ends it.
     pub(crate) fn note_plan(&self, plan: &Plan) {
-        let path = self.json.as_ref().filter(|_| self.shard.is_some()).map(|json| json.with_extension("plan"));
+        let path =
+            self.json.as_ref().filter(|_| self.shard.is_some()).map(|json| json.with_extension("plan"));
         // It serves the text of an error only.
         drop(path.map(|path| fs::write(path, plan.to_string())));
     }

@@ -120,7 +120,8 @@ impl Shard {
             let log = fs::read(&self.log).unwrap_or_default();
             let tried = fs::read_to_string(self.json.with_extension("plan"));
             // Most often `std::process::exit`, an allocation that is too large, or a stack that is too small.
-            let tried = tried.map(|plan| format!(" while it tried {plan:?}: does the operator end its process?"));
+            let tried =
+                tried.map(|plan| format!(" while it tried {plan:?}: does the operator end its process?"));
             let tried = tried.unwrap_or_default();
             format!("it ended without a report ({status}){tried}:\n{}", String::from_utf8_lossy(&log).trim())
         })?;

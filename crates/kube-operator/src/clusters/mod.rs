@@ -62,7 +62,8 @@
 //!
 //! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
 //! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
-//! The Leases are those of the replicas, however many clusters there are.
+//! The Leases are those of the replicas, however many clusters there are, and are on the hub: while that is away, no Lease can be renewed,
+//! and nothing is reconciled on any cluster. A program that runs alone goes on with the clusters that it has.
 
 // In the order in which data passes:
 // - `name`, `event`, `error`: what `providers` emit, and `sources` read. `claims`: whose a name is. `identities`: whose a cluster is.

@@ -38,6 +38,8 @@ pub(super) struct Members {
     pub(super) on_removed: Option<OnRemoved>,
     pub(super) options: ClusterOptions,
     pub(super) fleet: Fleet,
+    /// How long it may take until another replica has what one that has crashed had.
+    pub(super) hand_over: Duration,
 }
 
 /// A controller that runs on each cluster.
@@ -78,17 +80,15 @@ impl Members {
         names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
     }
 
-    /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop. `hand_over`: how long it may
-    /// take until another replica has what this one had, or the other way round.
+    /// What runs on all clusters. `hub`: the client of the manager. `stop_limit`: how long it may take to stop.
     pub(super) fn into_run(
         self,
         hub: Client,
         assignments: Option<&Assignments>,
         streaming_lists: bool,
         stop_limit: Duration,
-        hand_over: Duration,
     ) -> FleetRun {
-        let Self { providers, on_each, only_on, triggers, on_removed, options, fleet, .. } = self;
+        let Self { providers, on_each, only_on, triggers, on_removed, options, fleet, hand_over, .. } = self;
         let limit = options.limit_of_stop();
         let make_work = |OnEach { name, make }: OnEach| -> MakeWork {
             let selectors = only_on.iter().filter(|(of, _)| **of == *name);

@@ -41,9 +41,9 @@ impl Manager {
         self.members.fleet.clone()
     }
 
-    /// Calls `removed` for a cluster that no provider announces any more, 2 s after its reconciles have ended: to take the finalizers of the
-    /// program off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error included,
-    /// is logged. Another call replaces the function.
+    /// Calls `removed` for a cluster that no provider announces any more, 2 s after its reconciles have ended: to take the finalizers of
+    /// the program off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error
+    /// included, is logged. Another call replaces the function.
     ///
     /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end
     /// of the program, nor for one that has never answered, nor for a name whose cluster has another name or is the hub; and it is called

@@ -157,7 +157,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
     let work = Work {
         paths: served_paths.chain(definitions).chain(manager.members.paths()).collect(),
         while_served: manager.while_served,
-        members: manager.members,
+        members: Members { hand_over: manager.replicas.hand_over(), ..manager.members },
         commands: manager.commands.0,
         client: manager.client,
         replicas: manager.replicas,
@@ -219,7 +219,6 @@ impl Running<'_> {
             let grace = self.grace_period;
             self.components.start(served.component_name(), |stop| served.run(commands, grace, stop));
         }
-        let hand_over = work.replicas.hand_over();
         let joining = join(work.client.clone(), work.replicas, work.hooks, self.failures.0.clone());
         let (replica, assignments) = self.unless_ended(joining).await?;
         self.status.replica.get_or_init(|| replica);
@@ -228,7 +227,7 @@ impl Running<'_> {
             self.add(controller);
         }
         if work.members.are_wanted() {
-            self.start_members(work.client, work.members, hand_over);
+            self.start_members(work.client, work.members);
         }
         for (name, component, restart) in work.leader_components {
             self.start_leader_component(name, component, restart);
@@ -372,10 +371,9 @@ impl Running<'_> {
         self.controllers.start(name, |stop| run(surroundings, stop));
     }
 
-    fn start_members(&mut self, hub: Client, members: Members, hand_over: Duration) {
+    fn start_members(&mut self, hub: Client, members: Members) {
         let stop_limit = self.grace_period / 2; // later phases have the rest, and each has at most a tenth
-        let (assignments, streaming_lists) = (self.assignments.as_ref(), self.caches.stream_lists());
-        let run = members.into_run(hub, assignments, streaming_lists, stop_limit, hand_over);
+        let run = members.into_run(hub, self.assignments.as_ref(), self.caches.stream_lists(), stop_limit);
         self.controllers.start(CLUSTERS.into(), |stop| async move {
             supervise_clusters(run, stop).await;
             Ok(())
