@@ -130,6 +130,11 @@ impl World {
     }
 }
 
+/// Those of odd seeds are compact.
+fn caches(seed: u64) -> fn(&Cluster) -> Controller<ConfigMap> {
+    if seed.is_multiple_of(2) { maps } else { compact_maps }
+}
+
 /// Their caches share a dictionary.
 fn compact_maps(cluster: &Cluster) -> Controller<ConfigMap> {
     let config = watcher::Config::default().compact_cache();
@@ -158,12 +163,7 @@ async fn flood(size: Size, seed: u64) {
             options(&fleet, &requests).start_concurrency(2).concurrency(4).concurrency_per_cluster(2),
         )
         .clusters(clusters)
-        .controller_on_each(
-            "maps",
-            if seed % 2 == 0 { maps } else { compact_maps },
-            reconcile,
-            Arc::clone(&seen),
-        );
+        .controller_on_each("maps", caches(seed), reconcile, Arc::clone(&seen));
     let states = manager.fleet();
     let (stop, running) = run(manager);
     let mut world = World { size, random, servers, fleet, changes: BTreeMap::new(), sender };
