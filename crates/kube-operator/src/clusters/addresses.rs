@@ -21,8 +21,8 @@ impl Supervisor {
             Ok(identified) => identified,
             Err(fault) => return member.unit.connected(Err(fault), now),
         };
-        member.keeps_uid = uid.is_none(); // what has one is at the same address
         let is_whole = !member.spec.is_part;
+        // What has a uid is at the same address.
         let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
         match (self.identities.answered(name, uid), &member.cluster) {
             (Err(error), Some(_)) if member.leads_elsewhere() => self.refused_elsewhere(name, &error),
@@ -77,8 +77,8 @@ impl Supervisor {
             }
         };
         member.exchange = Exchange::None;
-        member.keeps_uid = uid.is_none(); // what has one is at the same address
         let is_whole = !member.spec.is_part;
+        // What has a uid is at the same address.
         let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
         match self.identities.answered(name, uid) {
             Err(error) => self.refused_elsewhere(name, &error),

@@ -46,8 +46,6 @@ pub(super) struct Member {
     lets_go: bool,
     /// Whether its configuration is being exchanged.
     pub(super) exchange: Exchange,
-    /// The cluster that is there did not say which it is, and counts as the one before.
-    pub(super) keeps_uid: bool,
     /// What it is being exchanged for leads to another cluster.
     pub(super) has_moved: bool,
     /// Why its controllers go on with the configuration before the one that was announced last.
@@ -88,7 +86,6 @@ impl Member {
             is_renewed: false,
             lets_go: false,
             exchange: Exchange::None,
-            keeps_uid: false,
             has_moved: false,
             outdated: None,
             dictionaries,

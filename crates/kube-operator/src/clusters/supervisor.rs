@@ -273,14 +273,6 @@ impl Supervisor {
                 return;
             }
             Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
-            // The client takes it for another one.
-            Report::Adopted { result: Ok(Exchanged { is_another: true }), .. }
-            | Report::Exchanged { result: Ok(Exchanged { is_another: true }), .. }
-                if std::mem::take(&mut member.keeps_uid) =>
-            {
-                self.identities.release(name);
-                return self.reported(name, report);
-            }
             Report::Connected { result, .. } => self.connected(name, result),
             Report::Adopted { client, result, .. } => member.adopted(client, result, now),
             Report::Asked { wait, result, .. } => self.asked(name, wait, result),

@@ -265,12 +265,12 @@ fn run(seed: u64, edits: bool) {
 
 #[test]
 fn no_key_has_two_members_and_each_has_one_soon_after_the_faults_end() {
-    for_each_seed(SEEDS, |seed| run(seed, false));
+    for_each_seed(SEEDS, Duration::from_secs(1), |seed| run(seed, false));
 }
 
 #[test]
 fn a_key_has_two_members_at_most_for_a_while_after_people_have_edited_a_lease() {
-    for_each_seed(SEEDS, |seed| run(seed, true));
+    for_each_seed(SEEDS, Duration::from_secs(1), |seed| run(seed, true));
 }
 
 #[test]

@@ -47,6 +47,20 @@ async fn undefine(client: &Client) {
     }
 }
 
+/// An owner, and nothing that is known yet of leaves, whose kind is defined.
+async fn owner_and_definition(client: &Client) -> ServedKinds {
+    owner(client).await;
+    define(client, &Leaf::crd()).await;
+    ServedKinds::new(client.clone())
+}
+
+/// What is known of leaves, once something is.
+async fn known(kinds: &ServedKinds) -> ServedKind {
+    let mut kind = kinds.kind::<Leaf>();
+    kind.next().await;
+    kind
+}
+
 async fn is_there(client: &Client) -> bool {
     Leaves::default_namespaced(client.clone()).get_opt("leaf").await.unwrap().is_some()
 }
@@ -65,8 +79,7 @@ async fn a_child_is_there_while_its_kind_is_and_the_others_go_on_without_it() {
     let (_server, client) = server();
     owner(&client).await;
     let kinds = ServedKinds::new(client.clone());
-    let mut kind = kinds.kind::<Leaf>();
-    kind.next().await;
+    let mut kind = known(&kinds).await;
     for round in 0..2 {
         let status = apply(children(&client, &kinds).await, &client).await;
         assert!(matches!(status.children[0].state, ChildState::NotServed(Availability::Missing(_))));
@@ -94,9 +107,7 @@ async fn a_child_is_there_while_its_kind_is_and_the_others_go_on_without_it() {
 #[tokio::test(start_paused = true)]
 async fn a_reconcile_keeps_nothing_of_the_kind() {
     let (_server, client) = server();
-    owner(&client).await;
-    define(&client, &Leaf::crd()).await;
-    let kinds = ServedKinds::new(client.clone());
+    let kinds = owner_and_definition(&client).await;
     let status = apply(children(&client, &kinds).await, &client).await;
     assert!(matches!(status.children[0].state, ChildState::NotServed(Availability::Unknown(_))));
     assert_eq!(status.action(), Action::requeue(Duration::from_secs(60)));
@@ -110,9 +121,7 @@ async fn a_reconcile_keeps_nothing_of_the_kind() {
 #[tokio::test(start_paused = true)]
 async fn the_kind_is_asked_for_in_the_version_and_scope_of_the_child() {
     let (_server, client) = server();
-    owner(&client).await;
-    define(&client, &Leaf::crd()).await;
-    let kinds = ServedKinds::new(client.clone());
+    let kinds = owner_and_definition(&client).await;
     let of_version = |version| {
         ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", version, "Leaf"), "leaves")
     };
@@ -138,11 +147,8 @@ async fn the_kind_is_asked_for_in_the_version_and_scope_of_the_child() {
 #[tokio::test(start_paused = true)]
 async fn a_child_stays_if_nothing_is_known_of_its_kind() {
     let (server, client) = server();
-    owner(&client).await;
-    define(&client, &Leaf::crd()).await;
-    let kinds = ServedKinds::new(client.clone());
-    let mut kind = kinds.kind::<Leaf>();
-    kind.next().await;
+    let kinds = owner_and_definition(&client).await;
+    let _kind = known(&kinds).await;
     drop(apply(children(&client, &kinds).await, &client).await);
 
     // The next program, whose requests for children work again before discovery does.
@@ -185,11 +191,8 @@ async fn serve_v1(client: &Client, is_served: bool) {
 
 /// An owner with a leaf, whose kind is served in another version only since.
 async fn with_mismatch(client: &Client) -> (ServedKinds, ServedKind) {
-    owner(client).await;
-    define(client, &Leaf::crd()).await;
-    let kinds = ServedKinds::new(client.clone());
-    let mut kind = kinds.kind::<Leaf>();
-    kind.next().await;
+    let kinds = owner_and_definition(client).await;
+    let mut kind = known(&kinds).await;
     let mut first = children(client, &kinds).await;
     first.add("secret", &secret("secret"));
     first.add("old", &Leaf::new("old", LeafSpec {}));
@@ -270,11 +273,8 @@ async fn where_there_may_be_a_child_is_recorded() {
 #[tokio::test(start_paused = true)]
 async fn a_recorded_kind_that_is_missing_costs_no_request() {
     let (server, client) = server();
-    owner(&client).await;
-    define(&client, &Leaf::crd()).await;
-    let kinds = ServedKinds::new(client.clone());
-    let mut kind = kinds.kind::<Leaf>();
-    kind.next().await;
+    let kinds = owner_and_definition(&client).await;
+    let mut kind = known(&kinds).await;
     drop(apply(children(&client, &kinds).await, &client).await);
     undefine(&client).await;
     assert!(matches!(kind.next().await, Availability::Missing(_)));

@@ -103,13 +103,17 @@ where
     }
 }
 
+/// A manager that runs them while their kind is served.
+fn with_leaves(client: &Client, log: &Log) -> Manager {
+    Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(client, log))
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_controller_runs_while_its_kind_is_served_any_number_of_times() {
     let (_server, client) = server_with(&["a"]).await;
     let log = Log::default();
-    let manager = Manager::new(client.clone())
-        .while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log))
-        .controller("maps", maps(&client), logging("map"), Arc::new(log.clone()));
+    let manager =
+        with_leaves(&client, &log).controller("maps", maps(&client), logging("map"), Arc::new(log.clone()));
     let health = manager.health().clone();
     assert_eq!(log.take(), ["make v1"], "for its permissions");
     let (stop, running) = run(manager);
@@ -150,8 +154,7 @@ async fn running_reconciles_finish_when_the_definition_is_deleted() {
     let (_server, client) = server_with(&[]).await;
     let log = Log::default();
     define(&client, &Leaf::crd()).await;
-    let manager = Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log));
-    let (stop, running) = run(manager);
+    let (stop, running) = run(with_leaves(&client, &log));
     sleep(seconds(15)).await;
     add_leaf(&client, "b").await;
     while log.count("v1 b") == 0 {
@@ -213,9 +216,8 @@ async fn an_optional_kind_that_cannot_be_listed_does_not_take_the_readiness_of_t
     let (server, client) = server_with(&["a"]).await;
     let log = Log::default();
     let forbidden = server.fault(Match::kind::<Leaf>(), Fault::status(403, "Forbidden"));
-    let manager = Manager::new(client.clone())
-        .while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log))
-        .controller("maps", maps(&client), logging("map"), Arc::new(log.clone()));
+    let manager =
+        with_leaves(&client, &log).controller("maps", maps(&client), logging("map"), Arc::new(log.clone()));
     let health = manager.health().clone();
     let (stop, running) = run(manager);
     sleep(seconds(15)).await;
@@ -243,8 +245,7 @@ async fn a_kind_of_another_version_or_of_which_nothing_is_known_is_not_called_mi
     let (server, client) = server_with(&[]).await;
     define(&client, &v1beta1::Leaf::crd()).await;
     let fault = server.fault(Match::path("/apis").verb("get"), Fault::status(503, "ServiceUnavailable"));
-    let manager =
-        Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &Log::default()));
+    let manager = with_leaves(&client, &Log::default());
     let health = manager.health().clone();
     let (stop, running) = run(manager);
     let note = || {
@@ -272,7 +273,7 @@ async fn a_kind_of_another_version_or_of_which_nothing_is_known_is_not_called_mi
 async fn the_name_of_a_controller_that_waits_for_its_kind_is_taken() {
     let (_server, client) = server_with(&["a"]).await;
     let log = Log::default();
-    let manager = Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log));
+    let manager = with_leaves(&client, &log);
     let handle = manager.handle();
     let (_stop, running) = run(manager);
     sleep(seconds(15)).await;
@@ -309,8 +310,7 @@ async fn the_newest_served_version_runs_and_its_loss_starts_another() {
 async fn names_and_panics_are_errors_as_those_of_other_parts() {
     let (_server, client) = server_with(&[]).await;
     let log = Log::default();
-    let manager = Manager::new(client.clone())
-        .while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log))
+    let manager = with_leaves(&client, &log)
         .component("leaves", Restart::Never, async |_| pending::<Result<(), Infallible>>().await);
     let error = manager.run_until(pending()).await.unwrap_err();
     assert!(matches!(error, ManagerError::DuplicateName(name) if &*name == "leaves"));
@@ -358,8 +358,7 @@ async fn the_roles_have_what_kinds_that_come_and_go_need() {
 async fn the_manager_stops_while_a_kind_is_missing_and_during_a_start() {
     for wait in [0, 1, 30] {
         let (_server, client) = server_with(&[]).await;
-        let manager = Manager::new(client.clone())
-            .while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &Log::default()));
+        let manager = with_leaves(&client, &Log::default());
         let (stop, running) = run(manager);
         sleep(seconds(wait)).await;
         stop.cancel();
