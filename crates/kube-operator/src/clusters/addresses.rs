@@ -80,7 +80,7 @@ impl Supervisor {
         let is_whole = !member.spec.is_part;
         // What has a uid is at the same address.
         let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
-        match self.identities.answered(name, uid) {
+        match self.identities.moves(name, uid) {
             Err(error) => self.refused_elsewhere(name, &error),
             Ok(is_another) => {
                 member.has_moved = is_another;

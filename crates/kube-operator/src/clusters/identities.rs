@@ -10,6 +10,8 @@ pub(super) struct Identities {
     hub: Option<String>,
     uids: BTreeMap<ClusterName, String>,
     names: BTreeMap<String, ClusterName>,
+    /// What names have still, whose address is being exchanged: requests go there until that is done.
+    before: BTreeMap<ClusterName, String>,
     /// Names that lead to the cluster of another name, with its uid.
     twins: BTreeMap<ClusterName, String>,
     /// Twins whose cluster is free now.
@@ -38,6 +40,32 @@ impl Identities {
         Ok(before.is_none() || before != self.uid_of(name))
     }
 
+    /// The cluster at the address that is to be that of this name has answered. The name has both until [`has_moved`](Self::has_moved).
+    /// Returns whether it may be another one than before.
+    ///
+    /// # Errors
+    /// As [`claim`](Self::claim): what the name had stays.
+    pub(super) fn moves(&mut self, name: &ClusterName, uid: Option<String>) -> Result<bool, ClusterError> {
+        let before = self.uid_of(name);
+        if uid.is_some() && uid == before {
+            self.waits_no_more(name);
+            return Ok(false);
+        }
+        uid.iter().try_for_each(|uid| self.check(name, uid))?;
+        self.waits_no_more(name);
+        self.has_moved(name);
+        self.uids.remove(name);
+        self.before.extend(before.map(|before| (name.clone(), before)));
+        uid.into_iter().for_each(|uid| self.add(name, uid));
+        Ok(true)
+    }
+
+    /// Nothing is sent any more to the cluster that the name had before it moved.
+    pub(super) fn has_moved(&mut self, name: &ClusterName) {
+        let before = self.before.remove(name);
+        before.iter().for_each(|uid| self.free(uid));
+    }
+
     /// The cluster of this name, as far as it is known.
     pub(super) fn uid_of(&self, name: &ClusterName) -> Option<String> {
         self.uids.get(name).cloned()
@@ -48,18 +76,28 @@ impl Identities {
     /// # Errors
     /// It is the hub, or has another name: this name does not have it, but keeps what it had.
     pub(super) fn claim(&mut self, name: &ClusterName, uid: String) -> Result<(), ClusterError> {
-        if self.hub.as_ref() == Some(&uid) {
+        self.check(name, &uid)?;
+        self.forget(name);
+        self.add(name, uid);
+        Ok(())
+    }
+
+    /// Whether the name may have this cluster.
+    fn check(&mut self, name: &ClusterName, uid: &str) -> Result<(), ClusterError> {
+        if self.hub.as_deref() == Some(uid) {
             self.waits_no_more(name);
             return Err(ClusterError::Hub(name.clone()));
         }
-        if let Some(holder) = self.names.get(&uid).filter(|holder| *holder != name).cloned() {
-            self.twins.insert(name.clone(), uid);
+        if let Some(holder) = self.names.get(uid).filter(|holder| *holder != name).cloned() {
+            self.twins.insert(name.clone(), uid.to_owned());
             return Err(ClusterError::Twin { name: name.clone(), holder });
         }
-        self.forget(name);
+        Ok(())
+    }
+
+    fn add(&mut self, name: &ClusterName, uid: String) {
         self.uids.insert(name.clone(), uid.clone());
         self.names.insert(uid, name.clone());
-        Ok(())
     }
 
     /// The name has no cluster any more, and waits for none.
@@ -103,8 +141,14 @@ impl Identities {
 
     /// The name has no cluster any more. It may wait for one.
     pub(super) fn release(&mut self, name: &ClusterName) {
-        let Some(uid) = self.uids.remove(name) else { return };
-        self.names.remove(&uid);
+        self.has_moved(name);
+        let uid = self.uids.remove(name);
+        uid.iter().for_each(|uid| self.free(uid));
+    }
+
+    /// Nobody has this cluster.
+    fn free(&mut self, uid: &str) {
+        self.names.remove(uid);
         let freed = &mut self.freed;
         self.twins.retain(|twin, of| {
             let is_free = *of == uid;
@@ -168,6 +212,28 @@ mod tests {
         assert_eq!(answered("b", Some("2")), Ok(true), "the old cluster of a is free");
         assert_eq!(answered("a", None), Ok(true), "nothing is known");
         answered("a", Some("2")).unwrap_err();
+    }
+
+    /// Its controllers send requests to the old cluster until the exchange is done.
+    #[test]
+    fn a_name_that_moves_has_both_clusters_until_it_has_moved() {
+        let mut identities = Identities::default();
+        claim(&mut identities, "a", "1").unwrap();
+        claim(&mut identities, "b", "1").unwrap_err();
+        assert!(identities.moves(&name("a"), Some("2".into())).unwrap());
+        assert!(identities.take_freed().is_empty(), "requests go to the old one still");
+        claim(&mut identities, "c", "2").unwrap_err();
+        claim(&mut identities, "b", "1").unwrap_err();
+        identities.has_moved(&name("a"));
+        assert_eq!(identities.take_freed(), [name("b")]);
+        claim(&mut identities, "b", "1").unwrap();
+        identities.moves(&name("b"), Some("2".into())).unwrap_err();
+        assert!(!identities.moves(&name("b"), Some("1".into())).unwrap(), "the same one");
+        identities.moves(&name("b"), None).unwrap();
+        for text in ["a", "b", "c"] {
+            identities.forget(&name(text));
+        }
+        assert!(identities.uids.is_empty() && identities.names.is_empty() && identities.before.is_empty());
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(super) struct Member {
     pub(super) exchange: Exchange,
     /// What it is being exchanged for leads to another cluster.
     pub(super) has_moved: bool,
+    /// Its client leads there, since the last exchange.
+    is_exchanged: bool,
     /// Why its controllers go on with the configuration before the one that was announced last.
     outdated: Option<String>,
     /// What compact caches of the fleet share.
@@ -87,6 +89,7 @@ impl Member {
             lets_go: false,
             exchange: Exchange::None,
             has_moved: false,
+            is_exchanged: false,
             outdated: None,
             dictionaries,
             has_old_text: false,
@@ -150,6 +153,7 @@ impl Member {
             self.outdated = None;
         }
         self.has_old_text |= has_moved;
+        self.is_exchanged = result.is_ok();
         let mut effects = match result {
             Ok(_) if has_moved => self.unit.moved(now),
             Ok(_) => Vec::new(),
@@ -175,6 +179,12 @@ impl Member {
             effects.extend(self.unit.clean_up_withdrawn(now));
         }
         effects
+    }
+
+    /// Whether nothing is sent to the cluster that it had before an exchange any more; once.
+    pub(super) fn has_moved_away(&mut self) -> bool {
+        let is_exchanged = std::mem::take(&mut self.is_exchanged);
+        !self.is_being_exchanged() && (is_exchanged || self.has_stopped())
     }
 
     /// Whether its client is about to lead elsewhere.

@@ -299,6 +299,8 @@ impl Supervisor {
         let Some(member) = self.members.get_mut(name) else { return };
         if member.has_let_go() {
             self.identities.release(name);
+        } else if member.has_moved_away() {
+            self.identities.has_moved(name);
         }
         let state = member.unit.state();
         if self.fleet.show(name, member.cluster.as_ref(), state, member.outdated()) {
