@@ -21,9 +21,7 @@ impl Supervisor {
             Ok(identified) => identified,
             Err(fault) => return member.unit.connected(Err(fault), now),
         };
-        let is_whole = !member.spec.is_part;
-        // What has a uid is at the same address.
-        let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
+        let uid = self.identities.uid_at(&member.spec, uid);
         match (self.identities.answered(name, uid), &member.cluster) {
             (Err(error), Some(_)) if member.leads_elsewhere() => self.refused_elsewhere(name, &error),
             (Err(error), _) => {
@@ -77,9 +75,7 @@ impl Supervisor {
             }
         };
         member.exchange = Exchange::None;
-        let is_whole = !member.spec.is_part;
-        // What has a uid is at the same address.
-        let uid = uid.or_else(|| self.identities.uid_of(name)).filter(|_| is_whole);
+        let uid = self.identities.uid_at(&member.spec, uid);
         match self.identities.moves(name, uid) {
             Err(error) => self.refused_elsewhere(name, &error),
             Ok(is_another) => {

@@ -1,6 +1,6 @@
 //! Which name has which cluster, by the uid of the cluster. No I/O.
 
-use super::{error::ClusterError, name::ClusterName};
+use super::{error::ClusterError, event::ClusterSpec, name::ClusterName};
 use std::collections::BTreeMap;
 
 /// The clusters that have said who they are. Each is reconciled by one name only, and the hub by none.
@@ -69,6 +69,12 @@ impl Identities {
     /// The cluster of this name, as far as it is known.
     pub(super) fn uid_of(&self, name: &ClusterName) -> Option<String> {
         self.uids.get(name).cloned()
+    }
+
+    /// Which cluster has answered at an address, with its uid if that may be read: otherwise the one that is known, as what does not say so
+    /// is at the same address. None is that of a part.
+    pub(super) fn uid_at(&self, spec: &ClusterSpec, uid: Option<String>) -> Option<String> {
+        uid.or_else(|| self.uid_of(&spec.name)).filter(|_| !spec.is_part)
     }
 
     /// The cluster of this name has said who it is.

@@ -9,12 +9,14 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Client, api::DeleteParams};
 use kube_operator::{
     clusters::{Cluster, ClusterEvent, ClusterSpec, ClusterState, Clusters, OnCluster},
-    manager::Manager,
+    leader_election,
+    manager::{Manager, ManagerError},
 };
 use kube_runtime::controller::Action;
 use kube_testserver::{Fault, Match, TestFleet};
-use std::{convert::Infallible, io, sync::Arc};
-use tokio::{sync::mpsc, time::sleep};
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
+use tokio_util::sync::CancellationToken;
 
 /// Deletes `a`, and says so.
 pub(crate) async fn clean_up(cluster: Cluster, log: Log) -> kube_client::Result<()> {
@@ -131,7 +133,7 @@ async fn the_leader_cleans_up_and_a_cluster_that_comes_back_meanwhile_starts_ane
     let replica = |identity: &'static str| {
         let (sender, clusters) = Clusters::channel();
         let (cleaned, log) = (log.clone(), log.clone());
-        let election = kube_operator::leader_election::Config::new("op", "default").identity(identity);
+        let election = leader_election::Config::new("op", "default").identity(identity);
         let manager = Manager::new(hub.clone())
             .leader_election_with(election)
             .cluster_options(options(&servers, &Requests::default()))
@@ -169,26 +171,37 @@ async fn the_leader_cleans_up_and_a_cluster_that_comes_back_meanwhile_starts_ane
     }
 }
 
+type Running = JoinHandle<Result<(), ManagerError>>;
+
+/// A replica of a program that notes who has cleaned up.
+fn replica(
+    hub: &Client,
+    servers: &TestFleet,
+    cleaned: &Log,
+    identity: &'static str,
+    lease: Duration,
+) -> (mpsc::Sender<ClusterEvent>, (CancellationToken, Running)) {
+    let (sender, clusters) = Clusters::channel();
+    let cleaned = cleaned.clone();
+    let election = leader_election::Config::new("op", "default").identity(identity).lease_duration(lease);
+    let manager = Manager::new(hub.clone())
+        .leader_election_with(election)
+        .cluster_options(options(servers, &Requests::default()))
+        .clusters(clusters)
+        .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()))
+        .on_cluster_removed(move |_| {
+            cleaned.add(identity);
+            std::future::ready(Ok::<_, Infallible>(()))
+        });
+    (sender, run(manager))
+}
+
 /// The Lease decides how long another replica waits, and not a time of its own.
 #[tokio::test(start_paused = true)]
 async fn another_replica_cleans_up_for_one_that_has_crashed_however_long_its_lease_is() {
     let servers = TestFleet::new(["east"]);
     let (hub, cleaned): (Client, Log) = (hub(), Log::default());
-    let replica = |identity: &'static str| {
-        let (sender, clusters) = Clusters::channel();
-        let cleaned = cleaned.clone();
-        let election = kube_operator::leader_election::Config::new("op", "default").identity(identity);
-        let manager = Manager::new(hub.clone())
-            .leader_election_with(election.lease_duration(seconds(60)))
-            .cluster_options(options(&servers, &Requests::default()))
-            .clusters(clusters)
-            .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()))
-            .on_cluster_removed(move |_| {
-                cleaned.add(identity);
-                async { Ok::<_, Infallible>(()) }
-            });
-        (sender, run(manager))
-    };
+    let replica = |identity| replica(&hub, &servers, &cleaned, identity, seconds(60));
     let (first, (_stop_first, running_first)) = replica("first");
     sleep(seconds(20)).await;
     let (second, (stop_second, running_second)) = replica("second");
@@ -235,21 +248,7 @@ async fn a_cluster_that_is_announced_again_at_once_is_not_cleaned_up_on() {
 async fn a_standby_does_not_clean_up_on_a_cluster_that_is_announced_again() {
     let servers = TestFleet::new(["east"]);
     let (hub, cleaned): (Client, Log) = (hub(), Log::default());
-    let replica = |identity: &'static str| {
-        let (sender, clusters) = Clusters::channel();
-        let cleaned = cleaned.clone();
-        let election = kube_operator::leader_election::Config::new("op", "default").identity(identity);
-        let manager = Manager::new(hub.clone())
-            .leader_election_with(election)
-            .cluster_options(options(&servers, &Requests::default()))
-            .clusters(clusters)
-            .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()))
-            .on_cluster_removed(move |_| {
-                cleaned.add(identity);
-                std::future::ready(Ok::<_, Infallible>(()))
-            });
-        (sender, run(manager))
-    };
+    let replica = |identity| replica(&hub, &servers, &cleaned, identity, seconds(15));
     let (first, (stop_first, running_first)) = replica("first");
     sleep(seconds(20)).await;
     let (second, (stop_second, running_second)) = replica("second");
