@@ -35,6 +35,7 @@ other measurements (alone on the command line)
   chaos      those of hello while that server is restarted, killed, suspended or cut off: the time until everything is reconciled
              again; `chaos --outages N[,N...]` for outages of so many seconds; default 10,20,45,90
   apply      a Deployment, a Service and an autoscaler written with `apply!`, `json!` and full types: time, size, compile time
+  verify     every plan of `cargo kube verify` for the quickstart and the example operator: CPU time of all and of one plan
 
   --rounds N        rounds per table, each library once per round; default 5; kube 5.0.0 with 1000000 objects: 1
   --objects N[,N]   numbers of objects for all tables except get; default 20000, relist 4000, growth: see above
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     },
     /// Objects to apply: by macro, as JSON, as full types.
     Apply,
+    /// Every plan of verifications.
+    Verify,
     /// Internal: keeps the CPUs busy.
     Load,
     /// Internal: runs the server.
@@ -141,7 +144,8 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
             "hello" => return Ok(Command::Hello { rounds: rounds("hello", args)? }),
             "clusters" => return Ok(Command::Clusters { rounds: rounds("clusters", args)? }),
             "chaos" => return chaos(args),
-            "apply" => return apply(args),
+            "apply" => return alone("apply", args, Command::Apply),
+            "verify" => return alone("verify", args, Command::Verify),
             "load" => return Ok(Command::Load),
             "serve" => return serve(args),
             "measure" => return measure(args),
@@ -197,10 +201,10 @@ fn chaos(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
     Ok(Command::Chaos { outages })
 }
 
-fn apply(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
+fn alone(name: &str, mut args: impl Iterator<Item = String>, command: Command) -> anyhow::Result<Command> {
     match args.next() {
-        None => Ok(Command::Apply),
-        Some(other) => bail!("apply: expected nothing more, got {other:?}"),
+        None => Ok(command),
+        Some(other) => bail!("{name}: expected nothing more, got {other:?}"),
     }
 }
 

@@ -4,7 +4,7 @@
 // - Servers: `server` sends prepared bytes, `genuine` and `started` are others, the former by the script of `realapi`.
 // - The measured program: `workload`, compiled as `workspace` and as `baseline`; `floor` is the smallest program with its effect.
 // - Tables of their own: `hello` (an operator), `clusters` (one for many clusters), `apply` (writing an object), `build_cost` (compiling),
-//   `chaos` (faults), `growth` (more objects; `plots` draws it).
+//   `verify` (verifications of operators), `chaos` (faults), `growth` (more objects; `plots` draws it).
 // - Figures: `measure` reads CPU time and memory, `allocator` changes the allocator, `load` keeps the CPUs busy; `results` collects,
 //   `report` makes tables, `update` writes them into a file.
 
@@ -30,6 +30,7 @@ mod run;
 mod server;
 mod started;
 mod update;
+mod verify;
 mod workspace;
 
 use args::{Command, Library};
@@ -46,6 +47,7 @@ fn main() -> anyhow::Result<()> {
         Command::Clusters { rounds } => clusters::run(rounds)?,
         Command::Chaos { outages } => chaos::run(&outages)?,
         Command::Apply => apply::run()?,
+        Command::Verify => verify::run()?,
         Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {

@@ -12,6 +12,7 @@ use crate::{
     edits::{edits, instead_of},
     family::{Families, Family},
     finding::{Finding, Oracle},
+    interrupt::end_on_signals,
     learn::{Learned, learn},
     options::Options,
     outcome::{Edited, Outcome},
@@ -89,6 +90,7 @@ const ENDED_WITH: usize = 16;
 /// Tries all plans.
 pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Options) -> Report {
     let begun = Instant::now();
+    end_on_signals();
     options.show_begin("some runs without faults first");
     let (learned, choice) = match plans(scenario, families, options) {
         Ok(both) => both,
@@ -207,9 +209,10 @@ fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Result<Outco
 
 /// What says most about the cause comes first.
 fn importance(finding: &Finding) -> (usize, Finding) {
-    const ORDER: [Oracle; 14] = [
+    const ORDER: [Oracle; 15] = [
         Oracle::Workload,
         Oracle::Panic,
+        Oracle::Ended,
         Oracle::Invariant,
         Oracle::TwoLeaders,
         Oracle::LostUpdate,

@@ -31,6 +31,8 @@ pub enum Oracle {
     TwoLeaders,
     /// The operator panicked.
     Panic,
+    /// The operator ended although no fault came.
+    Ended,
     /// A condition of the user did not hold.
     Invariant,
     /// A status is of an older generation.
@@ -53,6 +55,7 @@ impl fmt::Display for Oracle {
             Self::LostUpdate => "lost update",
             Self::TwoLeaders => "two leaders",
             Self::Panic => "panic",
+            Self::Ended => "ended",
             Self::Invariant => "invariant",
             Self::StaleStatus => "stale status",
             Self::Workload => "workload",

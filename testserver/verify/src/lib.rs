@@ -30,7 +30,7 @@
 //   condition, `family` a kind of faults; all of it is the `scenario`.
 // - What a run is made of: `kinds` and `state` know objects and compare states, `plan` says which fault comes where, `gate` stands between
 //   the operator and the server and writes the `trace`, `run` is one run, `outcome` what it has shown, `panics` those of the operator and
-//   of the test, and a `watchdog` ends one that never awaits.
+//   of the test, a `watchdog` ends one that never awaits, and an `interrupt` all of them.
 // - What all runs are for: `learn` finds out what is normal, `choose` makes a plan for each place, `edits` for what users do
 //   to objects, whose `fields` have other values by their schema and whose `statuses` are partly the operator's, `oracle` judges, a
 //   `finding` is what it says, `explore` goes through all plans, `report` tells the result. `options` come from the command line, `shards`
@@ -42,6 +42,7 @@ mod family;
 mod fields;
 mod finding;
 mod gate;
+mod interrupt;
 mod invariant;
 mod kinds;
 mod learn;

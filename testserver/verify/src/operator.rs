@@ -19,7 +19,8 @@ const RESTART: Duration = Duration::from_secs(1);
 /// An operator: a function of the API server that returns the whole program as a future.
 ///
 /// Implemented for functions of an [`ApiService`] and, with the feature `kube`, for functions of a `Client`. The function is called again
-/// for each process: after a crash, a restart. The future ends where the program would.
+/// for each process: after a crash, a restart. The future ends where the program would; in a run without
+/// faults that is a finding ([`Oracle::Ended`](crate::Oracle::Ended)).
 ///
 /// To drop the future has to end all of the program: let it own its tasks, as with a `JoinSet`. A task that goes on gets no answers any
 /// more, but it reaches fakes, and its panics are told if they are not about a missing answer.
@@ -209,10 +210,12 @@ pub(crate) async fn supervise(session: Arc<Session>, versions: Versions, world: 
                 session.end_incarnation();
                 world.webhooks.end();
                 panics::process_ends();
-                session.log(match ended {
+                let text = match &ended {
                     Ok(how) => format!("the operator ended: {how}"),
                     Err(_) => "the operator panicked".to_owned(),
-                });
+                };
+                session.log(text);
+                session.trace(|trace| trace.ended = trace.ended.take().or(ended.ok()));
             }
         }
         tokio::time::sleep(RESTART).await;

@@ -102,6 +102,8 @@ pub(crate) struct Trace {
     pub(crate) webhooks_never_called: BTreeSet<String>,
     /// Whether a list asked for any version.
     pub(crate) lists_any_version: bool,
+    /// How the operator ended the first time that it did so by itself, without a panic.
+    pub(crate) ended: Option<String>,
     /// In a run with two versions of the operator.
     pub(crate) upgrade: Option<Upgrade>,
 }

@@ -69,6 +69,8 @@ fn verify(cx: &Context, checkout: &Path) -> Result<()> {
         add(&["--features", "latest"])?;
     }
     let test = cx.command("cargo").args(["test", "--quiet", "--test", "verify"]);
+    // As `cargo kube verify`: a program has 8 MiB on its main thread, the thread of a test 2.
+    let test = test.env("RUST_MIN_STACK", "16777216");
     test.env("CARGO_TARGET_DIR", &cx.target).dir(checkout).limit(LIMIT).run().context(name)
 }
 

@@ -140,10 +140,14 @@ fn injection(text: &str) -> Result<Injection, String> {
     if let Some((fault, rest)) = fault(&events, text) {
         return Ok(Injection::Event(fault, event(rest)?));
     }
-    let begins = REQUESTS.map(|(_, phrase)| phrase).into_iter().chain(EVENTS.map(|(_, phrase)| phrase));
-    let begins = begins.chain(STEPS.map(|(_, phrase)| phrase)).chain(EditFault::phrases());
-    let begins = begins.chain(RUNS.map(|(_, phrase)| phrase));
-    Err(format!("expected it to begin with one of: {}", begins.collect::<Vec<_>>().join("; ")))
+    Err(format!("expected it to begin with one of: {}", phrases().collect::<Vec<_>>().join("; ")))
+}
+
+/// What a fault begins with, for each.
+fn phrases() -> impl Iterator<Item = &'static str> {
+    let requests = REQUESTS.map(|(_, phrase)| phrase).into_iter().chain(EVENTS.map(|(_, phrase)| phrase));
+    let steps = requests.chain(STEPS.map(|(_, phrase)| phrase));
+    steps.chain(EditFault::phrases()).chain(RUNS.map(|(_, phrase)| phrase))
 }
 
 fn place(text: &str) -> Result<Place, String> {
@@ -182,6 +186,7 @@ fn number(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::Family;
 
     #[test]
     fn plans_are_read_as_they_are_written() {
@@ -198,6 +203,31 @@ mod tests {
         }
         let two = format!("{}{THEN}{}", texts[0], texts[1]);
         assert_eq!(two.parse::<Plan>().unwrap().0.len(), 2);
+    }
+
+    /// The reference of the book has an example of each fault, with its family.
+    #[test]
+    fn each_fault_is_in_the_reference() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/reference/plans.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let row = |line: &'static str| line.strip_prefix("| `")?.strip_suffix("` |")?.split_once("` | `");
+        let examples: Vec<_> = page.leak().lines().filter_map(row).collect();
+        for (text, family) in &examples {
+            let plan: Plan = text.parse().unwrap_or_else(|error| panic!("{error}"));
+            let families: Vec<_> = plan.families().into_iter().map(Family::name).collect();
+            assert_eq!((plan.to_string().as_str(), families), (*text, vec![*family]));
+        }
+        for phrase in phrases() {
+            let is_example = |text: &str| text == phrase || text.starts_with(&format!("{phrase} "));
+            assert!(examples.iter().any(|(text, _)| is_example(text)), "no example of {phrase:?}");
+        }
+        for family in Family::ALL {
+            assert!(
+                examples.iter().any(|(_, name)| *name == family.name()),
+                "no example of {}",
+                family.name()
+            );
+        }
     }
 
     #[test]

@@ -71,6 +71,10 @@ pub(crate) fn run(
     let then = failure.map(|failure| format!("; then {failure}")).unwrap_or_default();
     let told = |panic| Finding::new(Oracle::Panic, format!("{panic}{then}"));
     outcome.findings.extend(panics.into_iter().map(told));
+    if let Some(how) = outcome.trace.ended.as_ref().filter(|_| plan.0.is_empty()) {
+        let what = format!("the operator ended without a fault: {}", outcome.hidden.text(how));
+        outcome.findings.push(Finding::new(Oracle::Ended, what));
+    }
     if outcome.is_old {
         // The plan never came to the version that is tried. That the workload failed is why.
         outcome.findings.retain(|finding| finding.oracle() == Oracle::Workload);

@@ -33,6 +33,20 @@ fn an_operator_that_always_panics_is_one_finding() {
 }
 
 #[test]
+fn an_operator_that_ends_without_a_fault_is_found() {
+    async fn ends(_: ApiService) -> Result<(), String> {
+        Err("no configuration".to_owned())
+    }
+    let verify =
+        || Verify::new(|_| ends).step("create", |step| step.apply(WANTED)).families([Family::Restart]);
+    let report = verify().report();
+    let found: Vec<_> = report.findings().map(|(plan, finding)| (plan, finding.to_string())).collect();
+    let expected = r#"[ended] the operator ended without a fault: Err("no configuration")"#;
+    assert_eq!(found, [("no fault".to_owned(), expected.to_owned())]);
+    assert!(verify().allow("the operator ended*", "it is a job").report().is_ok());
+}
+
+#[test]
 fn a_report_that_another_process_reads_is_told_by_that_one() {
     let run = |options: &Options| {
         let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));

@@ -17,6 +17,8 @@ use crate::cli::program::{Program, ProgramArgs};
 /// Variables through which a program finds a cluster. An operator that ignores the client of the test must reach none.
 const CLUSTER: [&str; 4] =
     ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "USERPROFILE"];
+/// Of the threads of tests, in bytes. A program has 8 MiB on its main thread, which operators of the dev profile may need; a test has 2.
+const STACK: (&str, &str) = ("RUST_MIN_STACK", "16777216");
 
 /// What is tried, and how.
 #[derive(Debug, Args)]
@@ -127,6 +129,9 @@ impl Run {
         let jobs = self.jobs.map_or_else(processors, usize::from);
         let mut variables =
             vec![("KUBE_VERIFY_JOBS", if self.plan.is_some() { 1 } else { jobs }.to_string().into())];
+        if std::env::var_os(STACK.0).is_none() {
+            variables.push((STACK.0, STACK.1.into()));
+        }
         let mut set = |name, value: Option<String>| variables.extend(value.map(|value| (name, value.into())));
         set("KUBE_VERIFY_LIST", self.list.then(|| "1".to_owned()));
         set("KUBE_VERIFY_PLAN", self.plan.clone());
