@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::{
-    gate::{ApiService, Session},
+    gate::{ApiService, Session, observe_reconciles},
     panics::{self, TestFailure},
     webhooks::WebhookServices,
 };
@@ -196,6 +196,7 @@ pub(crate) async fn supervise(session: Arc<Session>, versions: Versions, world: 
         let start = old.as_ref().unwrap_or(&versions.new);
         let (start, service) = (start.clone(), ApiService::new(&session, session.incarnation()));
         world.webhooks.begin();
+        observe_reconciles(&session);
         // The function itself may panic as well.
         let mut process = tokio::spawn(async move { start(service).await });
         panics::process_begins(process.id());

@@ -149,6 +149,20 @@ pub trait ReconcileObserver: Send + Sync + 'static {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Observed<'a> {
+    /// It starts.
+    Started {
+        /// Why, as the span of the reconcile has it: `object updated`.
+        reason: &'a str,
+        /// From 1: how often the object was reconciled since this last succeeded.
+        attempt: u32,
+        /// The object that it gets, as the store of the controller has it.
+        object: StoreRead,
+    },
+    /// It has ended.
+    Ended {
+        /// How, as the span of the reconcile has it: `success`, `requeue`, `requeue_after`, `error`, `panic`, `timeout` or `revoked`.
+        outcome: &'static str,
+    },
     /// It sends a request.
     Requested {
         /// The verb.

@@ -24,7 +24,9 @@
 
 mod mark;
 mod path;
+mod thread;
 mod write;
 
 pub use mark::{Observed, ReconcileMark, ReconcileObserver, StoreRead};
+pub use thread::{observe_thread, observer_of_thread};
 pub use write::{OwnWrite, WrittenState};

@@ -3,7 +3,7 @@
 use super::{
     assignment::Assignments,
     config::Config,
-    observe::{ControllerName, Limits, Monitor, Observation, Observer},
+    observe::{ControllerName, Limits, Monitor, Observation, Observer, Told},
     scope::{Coverage, Marks, ReadStore},
     shutdown::Shutdown,
     source::{Apis, Mapped, OwnPredicate, OwnSource, RelatedSource, Sources, mapped_by, owners_in},
@@ -328,7 +328,10 @@ where
 
     /// The observer of the controller that starts to run.
     pub(super) fn observer(&self) -> Observer {
-        if !metrics::ENABLED && self.observation.get().is_none() {
+        let told = self.config.observer().map(|observer| {
+            Told::of::<K>(observer.0, &self.name(), &self.own.dyntype)
+        });
+        if !metrics::ENABLED && self.observation.get().is_none() && told.is_none() {
             return Observer::default();
         }
         let (name, max_concurrent) = (self.name(), self.config.concurrency);
@@ -336,7 +339,7 @@ where
             None => (ControllerName::alone(&name), max_concurrent),
             Some(lane) => (lane.controller_name(&name), lane.limit_of_all()),
         };
-        Observer::start(Arc::clone(self.observation()), name, Limits { max_concurrent, of_all })
+        Observer::start(Arc::clone(self.observation()), name, Limits { max_concurrent, of_all }).telling(told)
     }
 
     /// Declares an index of the controller's [`store`](Self::store), for [`Store::by_index`].

@@ -2,7 +2,10 @@
 
 use super::lanes::FairBy;
 use crate::queue::BackoffRange;
-use kube_core::{ObjectMeta, reconcile::ReconcileObserver};
+use kube_core::{
+    ObjectMeta,
+    reconcile::{ReconcileObserver, observer_of_thread},
+};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// The default of [`Config::write_wait`].
@@ -272,8 +275,9 @@ impl Config {
         self
     }
 
-    pub(super) fn observer(&self) -> Option<&Observer> {
-        self.observer.as_ref()
+    /// That of the configuration, else that of this thread.
+    pub(super) fn observer(&self) -> Option<Observer> {
+        self.observer.clone().or_else(|| observer_of_thread().map(Observer))
     }
 
     /// The maximum duration of one reconcile. A reconcile that exceeds it is dropped at its next `await`, reported as

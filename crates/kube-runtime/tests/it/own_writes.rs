@@ -12,7 +12,7 @@ use kube_client::{Api, Client, core::reconcile::ReconcileMark};
 use kube_core::{
     Resource, ResourceExt,
     params::{DeleteParams, Patch, PatchParams},
-    reconcile::{Observed, ReconcileObserver},
+    reconcile::{Observed, ReconcileObserver, observe_thread},
 };
 use kube_runtime::{
     Config, Controller,
@@ -25,7 +25,10 @@ use kube_testserver::{ApiServer, Fault, Match};
 use serde_json::json;
 use std::{
     future::{Future, ready},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
@@ -420,6 +423,12 @@ struct Log(Logged);
 impl ReconcileObserver for Log {
     fn observe(&self, reconcile: &ReconcileMark, what: &Observed<'_>) {
         let text = match what {
+            Observed::Started { reason, attempt, object } => {
+                let (_, name) = object.object.as_ref().unwrap();
+                let has_version = object.resource_version.is_some();
+                format!("started with {}/{name}, {has_version}: {reason}, attempt {attempt}", object.plural)
+            }
+            Observed::Ended { outcome } => format!("ended: {outcome}"),
             Observed::Requested { method, uri } => format!("{method} {}", uri.path()),
             Observed::Wrote(write) => format!("wrote {}/{}", write.plural, write.name),
             Observed::Read(read) => match &read.object {
@@ -461,14 +470,47 @@ async fn an_observer_is_told_what_reconciles_read_and_write() {
     drop(store.state()); // nobody's
     let seen = log.0.lock().unwrap().clone();
     let expected = [
+        "started with configmaps/a, true: object updated, attempt 1",
         "read configmaps/a, true",
         "read configmaps/missing, false",
         "read configmaps",
         "POST /api/v1/namespaces/default/configmaps",
         "wrote configmaps/b",
+        "ended: success",
     ];
     let expected = expected.map(|what| format!("the reconcile of default/a in readers: {what}"));
-    assert_eq!(seen[..5], expected);
+    assert_eq!(seen[..7], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_observer_of_a_thread_is_told_how_each_reconcile_ends() {
+    let (_server, client) = server();
+    let maps = config_maps(&client);
+    maps.add(named("a")).await;
+    let log = Arc::new(Log::default());
+    assert!(observe_thread(Some(log.clone())).is_none());
+    let reconcile = |_: Arc<ConfigMap>, tries: Arc<AtomicUsize>| {
+        Box::pin(async move {
+            match tries.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(std::fmt::Error),
+                _ => Ok(Action::requeue(Duration::from_secs(60))),
+            }
+        })
+    };
+    let output = Controller::new(maps, watcher::Config::default());
+    let output = output.run(reconcile, |_, _, _| Action::retry(), Arc::new(AtomicUsize::new(0)));
+    let mut outputs = spawn_outputs(output);
+    crate::common::expect_next(&mut outputs.items).await;
+    crate::common::expect_next(&mut outputs.items).await;
+    assert!(observe_thread(None).is_some());
+    let expected = [
+        "started with configmaps/a, true: object updated, attempt 1",
+        "ended: error",
+        "started with configmaps/a, true: error policy requested retry, attempt 2",
+        "ended: requeue_after",
+    ];
+    let expected = expected.map(|what| format!("the reconcile of default/a in configmap: {what}"));
+    assert_eq!(log.0.lock().unwrap()[..], expected);
 }
 
 /// A controller that asks for nothing keeps running requests without a mark.

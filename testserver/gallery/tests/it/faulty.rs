@@ -90,3 +90,13 @@ fn an_idle_step_does_not_end_a_run() {
         "[left over] after step 3, configmaps a-page is left over"
     );
 }
+
+#[test]
+fn a_timeline_has_the_reconciles_and_what_they_did_not_see_yet() {
+    let verify = super::caches::verify_numbers();
+    let report = verify.families([Family::Lag]).report();
+    let text = report.to_string();
+    for part in [" starts: object updated", "the reconcile of ", "older than in the cluster"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

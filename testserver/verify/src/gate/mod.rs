@@ -2,11 +2,12 @@
 //!
 //! `target` reads what a request is about, `session` is the state of a run, and `look` that of its cluster. `service` is what the operator
 //! calls; `write` and `watch` have the faults of writes and of watches, `leases` those of a leader, whose `renewals` may need no server;
-//! `answer` makes responses.
+//! `answer` makes responses. `reconciles` are what controllers of this workspace tell.
 
 mod answer;
 mod leases;
 mod look;
+mod reconciles;
 mod renewals;
 mod service;
 mod session;
@@ -19,4 +20,5 @@ pub use service::ApiService;
 
 pub(crate) use answer::call;
 pub(crate) use leases::take_leases;
+pub(crate) use reconciles::observe as observe_reconciles;
 pub(crate) use session::Session;

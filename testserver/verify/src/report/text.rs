@@ -6,8 +6,8 @@ use super::{Failure, Report, summary::Group};
 use crate::trace::Line;
 
 /// Lines of the timeline before the fault and after the first difference.
-const BEFORE: usize = 4;
-const AFTER: usize = 10;
+const BEFORE: usize = 6;
+const AFTER: usize = 14;
 /// Other plans of the same cause that are named.
 const MOST_PLANS: usize = 5;
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use kube_core::reconcile::observe_thread;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -58,7 +59,9 @@ pub(crate) fn run(
     runtime.spawn(watchdog.beat());
     let failure = TestFailure::default();
     let begun = Run::begin(scenario, plan, seed, known, reference, failure.clone());
+    let observer = observe_thread(None);
     let mut outcome = runtime.block_on(begun);
+    drop(observe_thread(observer));
     runtime.shutdown_background();
     // Each once: an operator that always panics is started again every second.
     let panics = told(scenario, &outcome, panics::take());

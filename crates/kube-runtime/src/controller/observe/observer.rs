@@ -6,6 +6,7 @@ use super::{
     name::ControllerName,
     outcome::{ReconcileOutcome, message_of},
     state::{ControllerState, Observation, Running},
+    told::Told,
 };
 use crate::{
     capacity::release,
@@ -31,6 +32,7 @@ pub(crate) struct Observer(Option<Active>);
 
 struct Active {
     observed: Arc<Observed>,
+    told: Option<Told>,
     /// Kept until the controller has ended.
     _name: ControllerName,
 }
@@ -63,7 +65,15 @@ impl Observer {
         observation.watches.set_controller(&subject);
         let observed = Arc::new(Observed { observation, metrics });
         register(&observed);
-        Self(Some(Active { observed, _name: name }))
+        Self(Some(Active { observed, told: None, _name: name }))
+    }
+
+    /// Tells each start and end, too.
+    pub(crate) fn telling(mut self, told: Option<Told>) -> Self {
+        if let Some(active) = &mut self.0 {
+            active.told = told;
+        }
+        self
     }
 
     /// Where the watches of the controller are registered.
@@ -100,15 +110,18 @@ impl Observer {
         observed.metrics.queue(numbers.changes, numbers.background, added);
     }
 
-    /// A reconcile starts, after its object was due for `waited`.
+    /// A reconcile of the object in this version starts, after it was due for `waited`.
     pub(crate) fn started(
         &self,
-        key: &Arc<ObjectKey>,
+        (key, version): (&Arc<ObjectKey>, Option<&str>),
         reason: &ReconcileReason,
         attempt: u32,
         waited: Duration,
     ) {
-        let Some(Active { observed, .. }) = &self.0 else { return };
+        let Some(Active { observed, told, .. }) = &self.0 else { return };
+        if let Some(told) = told {
+            told.started(key, reason, attempt, version);
+        }
         observed.metrics.started(waited);
         let running = Running { started: Instant::now(), reason: reason.clone(), attempt, waited };
         observed.observation.facts.lock().running.insert(Arc::clone(key), Arc::new(running));
@@ -124,7 +137,10 @@ impl Observer {
         error: Option<&Error<E, Q>>,
     ) -> ReconcileOutcome {
         let outcome = ReconcileOutcome::of(action, error);
-        let Some(Active { observed, .. }) = &self.0 else { return outcome };
+        let Some(Active { observed, told, .. }) = &self.0 else { return outcome };
+        if let Some(told) = told {
+            told.ended(key, outcome);
+        }
         let message = error.map(message_of);
         let now = Instant::now();
         let mut facts = observed.observation.facts.lock();
@@ -241,7 +257,7 @@ mod tests {
         let observed = started(Observation::new("cost", store), "cost-test");
         let key = Arc::new(ObjectKey { namespace: Some("shop".into()), name: "a".into() });
         let reconcile = |observer: &Observer| {
-            observer.started(&key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
+            observer.started((&key, None), &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
             observer.finished::<Infallible, Infallible>(&key, None, &Action::await_change(), None, None);
         };
         reconcile(&observed); // the table of running reconciles grows
@@ -260,7 +276,7 @@ mod tests {
                 .map(|number| Arc::new(ObjectKey { namespace: None, name: number.to_string().into() }))
                 .collect();
             for key in &keys {
-                observer.started(key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
+                observer.started((key, None), &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
             }
             for key in &keys {
                 observer.finished::<Infallible, Infallible>(key, None, &Action::await_change(), None, None);

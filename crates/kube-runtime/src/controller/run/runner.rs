@@ -403,7 +403,8 @@ where
         self.own_writes.started(&key);
         let attempt = self.queue.attempt(&key, object.meta().uid.as_deref());
         let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
-        self.observer.started(&key, reason, attempt, self.queue.last_wait());
+        let version = object.meta().resource_version.as_deref();
+        self.observer.started((&key, version), reason, attempt, self.queue.last_wait());
         log::started(&span);
         match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
             Ok(future) => {

@@ -13,7 +13,7 @@ pub(crate) struct Marks {
 impl Marks {
     /// `None` if nobody asks what the reconciles of this controller write.
     pub(crate) fn of(config: &Config, controller: &str) -> Option<Self> {
-        let observer = config.observer().cloned();
+        let observer = config.observer();
         let records = config.waits_for_own_writes() || config.skips_own_writes() || observer.is_some();
         records.then(|| Self { controller: controller.into(), observer })
     }
