@@ -84,6 +84,8 @@ pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Result<Learned, S
             learned.findings.push(Finding::new(Oracle::LeftOver, format!("after the last step, {what}")));
         }
     }
+    let idle = idle(&outcome).filter(|finding| learned.complete && !allowed(&finding.what));
+    learned.findings.extend(idle);
     learned.findings.extend(stale_statuses(&outcome).into_iter().filter(|finding| !allowed(&finding.what)));
     known.hidden = outcome.hidden;
     reference.steps = outcome.steps;
@@ -109,6 +111,17 @@ fn left(outcome: &Outcome, known: &Known) -> BTreeSet<String> {
     let keys =
         last.normal.keys().filter(|key| !first.normal.contains_key(*key) && made.contains(&plain(key)));
     keys.cloned().collect()
+}
+
+/// An operator that does nothing is right in every plan. One that ends is found as such.
+fn idle(outcome: &Outcome) -> Option<Finding> {
+    let begin = outcome.steps.first().map(|begin| &begin.external);
+    let does_nothing = outcome.trace.effective().next().is_none()
+        && outcome.trace.ended.is_none()
+        && outcome.steps.iter().all(|reached| Some(&reached.external) == begin);
+    let what =
+        "the operator does nothing in this workload: it writes nothing, and no external system changes";
+    does_nothing.then(|| Finding::new(Oracle::Workload, what))
 }
 
 /// Statuses of an older generation when nothing is to do.

@@ -22,7 +22,7 @@ pub(crate) struct Options {
     pub(crate) json: Option<PathBuf>,
     /// The folder in which each test leaves its report, as text and as JSON.
     pub(crate) reports: Option<PathBuf>,
-    /// How many processes share the plans.
+    /// How many processes of their own share the plans; 0 if this process tries them.
     pub(crate) jobs: usize,
     /// Whether progress is told on standard error.
     pub(crate) progress: bool,
@@ -58,12 +58,12 @@ impl Options {
             list: variable("LIST").is_some(),
             shard: parsed("SHARD", variable("SHARD"), shard)?,
             budget: parsed("BUDGET", variable("BUDGET"), |text| {
-                let seconds = text.parse().map_err(|_| format!("expected seconds, not {text:?}"))?;
-                Ok(Duration::from_secs(seconds))
+                let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+                seconds.map(Duration::from_secs).ok_or_else(|| format!("expected seconds, not {text:?}"))
             })?,
             json: variable("JSON").map(PathBuf::from),
             reports: variable("REPORTS").map(PathBuf::from),
-            jobs: parsed("JOBS", variable("JOBS"), jobs)?.unwrap_or(1),
+            jobs: parsed("JOBS", variable("JOBS"), jobs)?.unwrap_or_default(),
             progress: variable("PROGRESS").is_some(),
         })
     }
@@ -155,6 +155,7 @@ mod tests {
             ("SHARD", "0/4"),
             ("SHARD", "5/4"),
             ("BUDGET", "1m"),
+            ("BUDGET", "0"),
             ("JOBS", "0"),
             ("DEPTH", "3"),
             ("FAMILIES", "x"),

@@ -59,7 +59,7 @@ fn start(part: usize, of: usize, folder: PathBuf) -> Result<Shard, String> {
     let mut command = Command::new(program);
     // Tests run on threads of their names; with one thread for all tests, this process was started for this one.
     match thread::current().name().filter(|name| *name != "main") {
-        Some(test) => command.args([test, "--exact", "--nocapture"]),
+        Some(test) => command.args([test, "--exact", "--include-ignored", "--nocapture"]),
         None => command.args(env::args().skip(1)),
     };
     let process = command

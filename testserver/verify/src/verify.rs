@@ -180,7 +180,7 @@ impl Verify {
             options.leave("json", &serde_json::json!(choice.plans).to_string())?;
             return options.leave("txt", &list).map(|()| Ran::Well);
         }
-        let report = if options.jobs > 1 && options.shard.is_none() {
+        let report = if options.jobs > 0 && options.shard.is_none() {
             shards::explore(options.jobs)?
         } else {
             explore::explore(&verify.scenario, &families, options)

@@ -101,7 +101,21 @@ fn finds(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
         let times = found.matches("FOUND without any fault: [invariant] nothing holds").count();
         ensure!(times == 1, "expected the report once, found it {times} times: {found}");
     }
+    ends_in_the_middle(scaffold, folder, &path, &text)?;
     std::fs::write(&path, text).context("the test as it was")
+}
+
+/// The test has what Cargo sets, also if it is one of those that `cargo test` ignores. One that ends its process is no success.
+fn ends_in_the_middle(scaffold: &Scaffold<'_>, folder: &Path, path: &Path, text: &str) -> Result<()> {
+    let config = folder.join(".cargo");
+    std::fs::create_dir(&config)?;
+    std::fs::write(config.join("config.toml"), "[env]\nOF_CARGO = \"yes\"\n")?;
+    let ends = "assert_eq!(std::env::var(\"OF_CARGO\").as_deref(), Ok(\"yes\"));\n    std::process::exit(0);";
+    let text = text.replace("#[test]", "#[test]\n#[ignore]");
+    std::fs::write(path, text.replace("verify().per_family(1).run();", ends))?;
+    let cut_off = run(scaffold, folder, &[], 1)?;
+    ensure!(cut_off.contains("the test verify ended in the middle, with success"), "{cut_off}");
+    std::fs::remove_dir_all(&config).context("the folder of Cargo's configuration")
 }
 
 /// A project without the test is told what to write.

@@ -328,9 +328,8 @@ where
 
     /// The observer of the controller that starts to run.
     pub(super) fn observer(&self) -> Observer {
-        let told = self.config.observer().map(|observer| {
-            Told::of::<K>(observer.0, &self.name(), &self.own.dyntype)
-        });
+        let told =
+            self.config.observer().map(|observer| Told::of::<K>(observer.0, &self.name(), &self.own.dyntype));
         if !metrics::ENABLED && self.observation.get().is_none() && told.is_none() {
             return Observer::default();
         }

@@ -37,7 +37,8 @@ impl ReconcileObserver for Reconciles {
             Observed::Read(read) => {
                 let Some(how) = session.behind(read) else { return };
                 let (_, name) = read.object.as_ref().map_or((&None, ""), |(space, name)| (space, name));
-                session.log(format!("{reconcile} reads {} {name} from a store, where it is {how}", read.plural));
+                session
+                    .log(format!("{reconcile} reads {} {name} from a store, where it is {how}", read.plural));
             }
             _ => {}
         }
@@ -60,5 +61,56 @@ impl Session {
             (None, Some(_)) => Some("missing yet"),
             (seen, now) => (seen != now).then_some("older than in the cluster"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube_testserver::ApiServer;
+
+    use super::*;
+    use crate::{
+        kinds::Kinds,
+        panics::TestFailure,
+        plan::{EventPlace, Plan},
+        state::Names,
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn reconciles_are_told_with_what_they_see_of_the_past() {
+        let server = ApiServer::new();
+        server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n").unwrap();
+        let kinds = Kinds::discover(&server).await;
+        let plan: Plan = "lag of 20 s from added a #1 of watch configmaps".parse().unwrap();
+        let failure = TestFailure::default();
+        let session = Session::new(server, Names::default(), kinds, &plan, Arc::from([]), failure);
+        let observer = Reconciles { session: Arc::downgrade(&session), incarnation: session.incarnation() };
+        let mark = ReconcileMark::new("maps", Some("default"), "a");
+        let seen = |version: Option<&str>, name: &str| {
+            StoreRead::of_object("", "configmaps", Some("default"), name, version.map(str::to_owned))
+        };
+        let read = |version, name| observer.observe(&mark, &Observed::Read(seen(version, name)));
+        read(Some("1"), "a"); // no watch is late
+        let words = |text: &str| text.to_owned();
+        let (kind, watch, object) = (words("added"), words("configmaps"), words("a"));
+        let _lag = session.event(EventPlace { kind, watch, object, nth: 0 });
+        let object = seen(Some("1"), "a");
+        observer.observe(&mark, &Observed::Started { reason: "object updated", attempt: 2, object });
+        read(None, "a");
+        read(Some("1"), "b");
+        observer.observe(&mark, &Observed::Ended { outcome: "error" });
+        observer.observe(&mark, &Observed::Ended { outcome: "success" });
+        session.crash();
+        read(None, "a"); // by a dead process
+        let lines = session.take_trace().lines;
+        let lines: Vec<_> =
+            lines.iter().map(|line| line.text.trim_start_matches("the reconcile of ")).collect();
+        let expected = [
+            "default/a in maps starts: object updated, attempt 2, with an object that is older than in the cluster",
+            "default/a in maps reads configmaps a from a store, where it is missing yet",
+            "default/a in maps reads configmaps b from a store, where it is deleted already",
+            "default/a in maps has ended: error",
+        ];
+        assert_eq!(lines, expected);
     }
 }

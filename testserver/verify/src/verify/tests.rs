@@ -47,6 +47,24 @@ fn an_operator_that_ends_without_a_fault_is_found() {
 }
 
 #[test]
+fn an_operator_that_does_nothing_is_found() {
+    let waits = |_: ApiService| std::future::pending::<()>();
+    let verify = || Verify::new(move |_| waits).step("create", |step| step.apply(WANTED));
+    let report = verify().families([Family::Restart]).report();
+    let found: Vec<_> = report.findings().map(|(_, finding)| finding.to_string()).collect();
+    assert!(found[0].starts_with("[workload] the operator does nothing in this workload"), "{found:?}");
+    assert!(verify().allow("the operator does nothing*", "it only reads").report().is_ok());
+}
+
+#[test]
+fn a_budget_that_is_used_up_at_once_is_enough_for_a_plan() {
+    let options = Options { budget: Some(Duration::from_nanos(1)), ..Options::default() };
+    let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED)).ready();
+    let report = explore::explore(&verify.scenario, &Family::all(), &options);
+    assert_eq!((report.tried, report.left_out > 0), (1, true));
+}
+
+#[test]
 fn a_report_that_another_process_reads_is_told_by_that_one() {
     let run = |options: &Options| {
         let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED));
@@ -261,6 +279,7 @@ async fn deletes_beats(service: ApiService) {
 fn an_upgrade_in_the_still_time_at_the_end_is_judged_from_then_on() {
     let verify = |new: Verify| {
         let verify = new.upgrade_from(|_| beats).families([Family::Upgrade]);
+        let verify = verify.allow("the operator does nothing*", "it only removes what the old version left");
         verify.step("create", |step| step.apply(WANTED))
     };
     let right = verify(Verify::new(|_| deletes_beats)).report();

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{Message, TargetKind};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
@@ -77,7 +76,7 @@ fn seconds(text: &str) -> Result<u64, String> {
 impl Run {
     pub(super) fn run(self) -> Result<ExitCode> {
         let program = self.program.find_test(&self.test)?;
-        let test = build(&program, &self.test)?;
+        build(&program, &self.test)?;
         let folder = program.target.join("kube-verify");
         // Reports of an earlier run are not those of this one.
         if folder.exists() {
@@ -85,31 +84,38 @@ impl Run {
         }
         let home = folder.join("home");
         fs::create_dir_all(&home).with_context(|| folder.display().to_string())?;
-        let mut command = Command::new(&test);
+        // By Cargo, which knows the environment of the test.
+        let mut command = cargo_test(&program, &self.test);
         for name in CLUSTER {
             command.env_remove(name);
         }
         let output = command
+            .arg("--quiet")
             .current_dir(&program.folder)
             .env("HOME", &home)
+            .envs(homes_of_cargo())
             .env("KUBE_VERIFY_REPORTS", &folder)
             .env("KUBE_VERIFY_PROGRESS", "1")
             .env("KUBE_VERIFY_ALL", "1")
             .envs(self.variables())
             // Tests run on threads of their names, by which they leave their reports: never on the main thread, as a single one does.
-            .args(["--nocapture", "--test-threads=2"])
+            .args(["--", "--nocapture", "--include-ignored", "--test-threads=2"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .output()
-            .with_context(|| format!("{} cannot be run", test.display()))?;
+            .context("cargo cannot be run")?;
         let reports = reports(&folder, if self.json { "json" } else { "txt" })?;
-        if !output.status.success() {
+        let (printed, is_success) = (String::from_utf8_lossy(&output.stdout), output.status.success());
+        if !is_success {
             // Which tests failed; also those without a report, such as the replay of a plan. Why is on standard error.
-            eprint!("{}", String::from_utf8_lossy(&output.stdout));
+            eprint!("{printed}");
         }
-        if reports.is_empty() {
-            bail!("{}", without_report(&self.test, output.status.success()));
+        let is_cut_off = is_success && is_cut_off(&printed);
+        if is_cut_off {
+            eprintln!("the test {} ended in the middle, with success: {CUT_OFF}", self.test);
+        } else if reports.is_empty() {
+            bail!("{}", without_report(&self.test, is_success));
         }
         if self.json {
             let all: BTreeMap<&String, serde_json::Value> = reports
@@ -120,7 +126,7 @@ impl Run {
         } else {
             print(&reports.into_values().collect::<String>())?;
         }
-        Ok(if output.status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if is_success && !is_cut_off { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     /// The options, as the test reads them.
@@ -142,35 +148,46 @@ impl Run {
     }
 }
 
-/// Builds the test target; its executable. Cargo's messages go to standard error.
-fn build(program: &Program, test: &str) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["test", "--no-run", "--message-format=json-render-diagnostics", "--manifest-path"]);
-    command.arg(&program.manifest).args(["--test", test]).args(&program.build_arguments);
-    let output =
-        command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
-    if !output.status.success() {
-        let file = program.manifest.with_file_name("tests").join(test).with_extension("rs");
-        if file.is_file() {
-            bail!("the test {test} does not build: see the messages of Cargo above");
-        }
-        bail!(
-            "there is no test target {test}, or it does not build: see the messages of Cargo above. tests/{test}.rs says what the operator \
-             is and what its users do, and `cargo kube verify init` writes it: book/src/how-to/verify.md"
-        );
+/// `cargo test` for this target.
+fn cargo_test(program: &Program, test: &str) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["test", "--manifest-path"]).arg(&program.manifest).args(["--test", test]);
+    command.args(&program.build_arguments);
+    command
+}
+
+/// Where Cargo and rustup have their files, which they look for in the home folder.
+fn homes_of_cargo() -> impl Iterator<Item = (&'static str, PathBuf)> {
+    let home = std::env::home_dir();
+    let folders = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")];
+    let unset = folders.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    unset.filter_map(move |(name, folder)| Some((name, home.as_ref()?.join(folder))))
+}
+
+/// Builds the test target. Cargo's messages go to standard error.
+fn build(program: &Program, test: &str) -> Result<()> {
+    let mut command = cargo_test(program, test);
+    let status = command.arg("--no-run").stdin(Stdio::null()).status().context("cargo cannot be run")?;
+    if status.success() {
+        return Ok(());
     }
-    let messages = Message::parse_stream(&output.stdout[..]).filter_map(Result::ok);
-    let executables = messages.filter_map(|message| match message {
-        Message::CompilerArtifact(artifact) => Some(artifact),
-        _ => None,
-    });
-    let mut executables = executables
-        .filter(|artifact| artifact.target.name == *test && artifact.target.kind.contains(&TargetKind::Test))
-        .filter_map(|artifact| artifact.executable);
-    let executable =
-        executables.next().with_context(|| format!("cargo test named no executable of the test {test}"))?;
-    Ok(executable.into_std_path_buf())
+    let file = program.manifest.with_file_name("tests").join(test).with_extension("rs");
+    if file.is_file() {
+        bail!("the test {test} does not build: see the messages of Cargo above");
+    }
+    bail!(
+        "there is no test target {test}, or it does not build: see the messages of Cargo above. tests/{test}.rs says what the operator \
+         is and what its users do, and `cargo kube verify init` writes it: book/src/how-to/verify.md"
+    );
+}
+
+/// Why a process ends in the middle.
+const CUT_OFF: &str = "does the operator end its process, as by `std::process::exit(0)`?";
+
+/// Whether the test has begun and not told its result. One with a harness of its own tells neither.
+fn is_cut_off(printed: &str) -> bool {
+    let has = |begin: &str| printed.lines().any(|line| line.starts_with(begin));
+    has("running ") && !has("test result: ")
 }
 
 /// Why there is no report.
@@ -197,6 +214,12 @@ fn reports(folder: &Path, extension: &str) -> Result<BTreeMap<String, String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_without_a_result_was_cut_off() {
+        assert!(is_cut_off("\nrunning 2 tests\n.") && !is_cut_off("verified by a harness\n"));
+        assert!(!is_cut_off("\nrunning 1 test\n.\ntest result: ok. 1 passed\n"));
+    }
 
     #[test]
     fn times_are_read_with_their_units() {
