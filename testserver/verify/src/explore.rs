@@ -210,10 +210,11 @@ fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Result<Outco
 
 /// What says most about the cause comes first.
 fn importance(finding: &Finding) -> (usize, Finding) {
-    const ORDER: [Oracle; 15] = [
+    const ORDER: [Oracle; 16] = [
         Oracle::Workload,
         Oracle::Panic,
         Oracle::Ended,
+        Oracle::Forbidden,
         Oracle::Invariant,
         Oracle::TwoLeaders,
         Oracle::LostUpdate,

@@ -33,6 +33,8 @@ pub enum Oracle {
     Panic,
     /// The operator ended although no fault came.
     Ended,
+    /// The service account of the operator may not do what it does.
+    Forbidden,
     /// A condition of the user did not hold.
     Invariant,
     /// A status is of an older generation.
@@ -56,6 +58,7 @@ impl fmt::Display for Oracle {
             Self::TwoLeaders => "two leaders",
             Self::Panic => "panic",
             Self::Ended => "ended",
+            Self::Forbidden => "forbidden",
             Self::Invariant => "invariant",
             Self::StaleStatus => "stale status",
             Self::Workload => "workload",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kube_testserver::Builder;
+use kube_testserver::{Builder, User};
 
 use crate::{
     invariant::Invariant,
@@ -17,6 +17,8 @@ pub(crate) struct Scenario {
     /// The version that runs before an upgrade.
     pub(crate) old_operator: Option<Version>,
     pub(crate) cluster: Box<dyn Fn(Builder) -> Builder + Send + Sync>,
+    /// Who the operator is, where the cluster asks for permissions.
+    pub(crate) account: Option<User>,
     pub(crate) steps: Vec<(String, Step)>,
     pub(crate) invariants: Arc<[Invariant]>,
     pub(crate) allows: Allows,

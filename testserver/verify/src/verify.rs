@@ -2,7 +2,7 @@
 
 use std::{panic::resume_unwind, sync::Arc};
 
-use kube_testserver::{Builder, Manifests};
+use kube_testserver::{Builder, Manifests, User};
 
 use crate::{
     explore,
@@ -56,6 +56,7 @@ impl Verify {
             operator: version(operator),
             old_operator: None,
             cluster: Box::new(|builder| builder),
+            account: None,
             steps: Vec::new(),
             invariants: Arc::default(),
             allows: Allows::default(),
@@ -94,14 +95,32 @@ impl Verify {
         self.cluster(move |builder| builder.with_crds(crds.clone()))
     }
 
-    /// Creates objects before the operator starts: roles, configuration.
+    /// Creates objects before the operator starts: configuration, and roles for its [`service_account`](Self::service_account).
     pub fn fixtures(self, objects: impl Into<Manifests>) -> Self {
         let objects = objects.into();
         self.cluster(move |builder| builder.with_objects(objects.clone()))
     }
 
-    /// Configures the cluster: controllers such as `Workloads` and `Kubelet`, RBAC. Seed, time and the delay of the garbage collector are
-    /// chosen for each run.
+    /// Gives the operator the permissions of this service account, in place of those of an administrator: what RBAC refuses is a finding, also
+    /// in what it does after a fault only. Its roles are among the [`fixtures`](Self::fixtures).
+    ///
+    /// ```
+    /// use kube_verify::{ApiService, Verify};
+    ///
+    /// # async fn run_operator(_: ApiService) {}
+    /// let verify = Verify::new(|_| |service: ApiService| run_operator(service))
+    ///     .service_account("shop", "prices")
+    ///     .fixtures(std::path::Path::new("deploy/install.yaml"));
+    /// # drop(verify);
+    /// ```
+    pub fn service_account(self, namespace: &str, name: &str) -> Self {
+        let mut verify = self.cluster(Builder::with_rbac);
+        verify.scenario.account = Some(User::of_service_account(namespace, name));
+        verify
+    }
+
+    /// Configures the cluster: controllers such as `Workloads` and `Kubelet`. Seed, time and the delay of the garbage collector are chosen
+    /// for each run. The operator is an administrator, but with a [`service_account`](Self::service_account).
     pub fn cluster(mut self, configure: impl Fn(Builder) -> Builder + Send + Sync + 'static) -> Self {
         let before = self.scenario.cluster;
         self.scenario.cluster = Box::new(move |builder| configure(before(builder)));

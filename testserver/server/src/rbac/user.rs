@@ -93,8 +93,18 @@ impl User {
         self.groups.iter().any(|group| group == MASTERS)
     }
 
-    /// The user of a service account.
-    pub(crate) fn of_service_account(namespace: &str, name: &str) -> Self {
+    /// The user of a service account, with its groups.
+    ///
+    /// ```
+    /// use kube_testserver::{ApiServer, User};
+    ///
+    /// let server = ApiServer::builder().with_rbac().service()?;
+    /// let operator = server.as_user(User::of_service_account("shop", "prices"));
+    /// # drop(operator);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of_service_account(namespace: &str, name: &str) -> Self {
         Self::new(format!("system:serviceaccount:{namespace}:{name}"))
             .group("system:serviceaccounts")
             .group(format!("system:serviceaccounts:{namespace}"))

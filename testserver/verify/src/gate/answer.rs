@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
-use http::{Request, Response, request::Parts};
+use http::{Request, Response, StatusCode, request::Parts};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use kube_testserver::ApiServer;
 use serde_json::{Value, json};
@@ -34,9 +34,21 @@ pub(super) async fn pass(server: &ApiServer, request: Request<Full<Bytes>>) -> i
     Ok(response.map(|body| body.map_err(io::Error::other).boxed_unsync()))
 }
 
-/// Sends a request to the server as it came, past every fault.
+/// Sends a request of the operator to the server as it came, past every fault.
 pub(super) async fn forward(session: &Session, parts: Parts, body: Bytes) -> io::Result<Response<Body>> {
-    pass(&session.server, Request::from_parts(parts, Full::new(body))).await
+    let request = Request::from_parts(parts, Full::new(body));
+    let Some(account) = session.account.get() else { return pass(&session.server, request).await };
+    let response = pass(account, request).await?;
+    if response.status() != StatusCode::FORBIDDEN {
+        return Ok(response);
+    }
+    let (head, body) = response.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let status: Value = serde_json::from_slice(&body).unwrap_or_default();
+    // Not what admission refuses, as in a namespace that is being deleted.
+    let why = status["message"].as_str().filter(|why| why.contains("User \"system:serviceaccount:"));
+    why.into_iter().for_each(|why| session.forbid(why));
+    Ok(Response::from_parts(head, full(body)))
 }
 
 /// Sends JSON to the server, past every fault; the code and the object of the answer.

@@ -4,13 +4,13 @@ use std::{
     collections::{BTreeSet, HashMap, VecDeque},
     future::pending,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use kube_testserver::ApiServer;
+use kube_testserver::{ApiServer, User};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::{
@@ -41,6 +41,8 @@ const LOOK: Duration = Duration::from_secs(3);
 /// The shared state of a run.
 pub(crate) struct Session {
     pub(crate) server: ApiServer,
+    /// The same for the operator, if it has an account of its own.
+    pub(super) account: OnceLock<ApiServer>,
     pub(crate) names: Names,
     pub(crate) kinds: Kinds,
     pub(crate) started: Instant,
@@ -156,6 +158,7 @@ impl Session {
         };
         Arc::new(Self {
             server,
+            account: OnceLock::new(),
             names,
             kinds,
             started: Instant::now(),
@@ -173,6 +176,20 @@ impl Session {
             failure,
             inner: Mutex::new(inner),
         })
+    }
+
+    /// From now on, the operator is this user.
+    pub(crate) fn begin_account(&self, user: User) {
+        self.account.get_or_init(|| self.server.as_user(user));
+    }
+
+    /// The account of the operator may not do something.
+    pub(super) fn forbid(&self, why: &str) {
+        let finding = Finding::new(Oracle::Forbidden, why);
+        let broken = &mut self.inner.lock().broken;
+        if !broken.contains(&finding) {
+            broken.push(finding);
+        }
     }
 
     /// Adds a line to the timeline.

@@ -152,6 +152,7 @@ impl<'r> Run<'r> {
         let names = known.names.clone();
         let session = Session::new(server, names, kinds, plan, scenario.invariants.clone(), failure.clone());
         session.trace(|trace| trace.resources = known.resources.clone());
+        scenario.account.iter().for_each(|account| session.begin_account(account.clone()));
         let Some(versions) = failure.catch(
             || "the function that makes the operator".to_owned(),
             || {

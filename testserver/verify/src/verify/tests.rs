@@ -56,6 +56,49 @@ fn an_operator_that_does_nothing_is_found() {
     assert!(verify().allow("the operator does nothing*", "it only reads").report().is_ok());
 }
 
+/// Makes a ConfigMap, or finds it; of Secrets only after a failure.
+async fn makes_a_map(service: ApiService) {
+    loop {
+        if map(&service, "GET", "wanted").await == 200 && map(&service, "POST", "made").await == 500 {
+            let secrets = Request::get("/api/v1/namespaces/default/secrets").body(Full::new(Bytes::new()));
+            drop(service.clone().oneshot(secrets.expect("a request")).await);
+        }
+        sleep(Duration::from_secs(10)).await;
+    }
+}
+
+#[test]
+fn what_the_account_of_the_operator_may_not_do_is_found() {
+    const ROLE: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: maps}
+rules: [{apiGroups: [''], resources: [configmaps], verbs: [get, create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: maps}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: maps}
+subjects: [{kind: ServiceAccount, namespace: default, name: maps}]
+";
+    let verify = |roles: &'static str| {
+        let verify = Verify::new(|_| makes_a_map).service_account("default", "maps").fixtures(roles);
+        let verify = verify.step("create", |step| step.apply(WANTED));
+        let report = verify.families([Family::Restart, Family::Refused]).report();
+        report.findings().map(|(plan, finding)| format!("{plan}: {finding}")).collect::<Vec<_>>()
+    };
+    let cannot = "User \"system:serviceaccount:default:maps\" cannot";
+    let without = verify("");
+    assert!(
+        without[0].starts_with("no fault: [forbidden] configmaps \"wanted\" is forbidden: "),
+        "{without:?}"
+    );
+    let (with, expected) =
+        (verify(ROLE), format!("[forbidden] secrets is forbidden: {cannot} list resource"));
+    assert!(with.len() == 1 && with[0].starts_with("500 for create configmaps made #1: "), "{with:?}");
+    assert!(with[0].contains(&expected), "{with:?}");
+}
+
 #[test]
 fn a_budget_that_is_used_up_at_once_is_enough_for_a_plan() {
     let options = Options { budget: Some(Duration::from_nanos(1)), ..Options::default() };
