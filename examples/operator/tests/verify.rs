@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 /// The whole program: the manager without its servers, and what the webhook server would serve.
 async fn operator(client: Client, served: WebhookServices) -> Result<(), ManagerError> {
-    served.serve(NAME, NAME, 443, webhooks().router().unwrap());
+    served.serve("default", NAME, 443, webhooks().router().unwrap());
     manager(client, Addresses::IN_CLUSTER).without_servers().run_until(pending()).await
 }
 
-/// What is deployed of this kind.
-fn deployed(kind: &str) -> Vec<Value> {
-    let mut objects = manifests(NAME).unwrap().objects().unwrap();
-    objects.retain(|object| object["kind"] == kind);
+/// What is deployed of these kinds. The namespace is that of the client.
+fn deployed(kinds: &[&str]) -> Vec<Value> {
+    let mut objects = manifests("default").unwrap().objects().unwrap();
+    objects.retain(|object| kinds.contains(&object["kind"].as_str().unwrap()));
     objects
 }
 
@@ -40,9 +40,11 @@ fn nothing_breaks_the_operator() {
         let served = world.webhooks();
         move |client: Client| operator(client, served.clone())
     })
-    .crds(deployed("CustomResourceDefinition"))
+    .crds(deployed(&["CustomResourceDefinition"]))
     .crds([serde_json::to_value(autoscaler()).unwrap()])
-    .fixtures(deployed("ValidatingWebhookConfiguration"))
+    .fixtures(deployed(&["ValidatingWebhookConfiguration"]))
+    .fixtures(deployed(&["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]))
+    .service_account("default", NAME)
     .cluster(|cluster| cluster.with(BuiltInController::Workloads).with(BuiltInController::Kubelet))
     .step("create", |step| step.apply(samples))
     .step("change", |step| step.patch::<Page>("welcome", json!({"spec": {"replicas": 2, "title": "Hello"}})))

@@ -101,8 +101,8 @@ impl Verify {
         self.cluster(move |builder| builder.with_objects(objects.clone()))
     }
 
-    /// Gives the operator the permissions of this service account, in place of those of an administrator: what RBAC refuses is a finding, also
-    /// in what it does after a fault only. Its roles are among the [`fixtures`](Self::fixtures).
+    /// Gives the operator the permissions of this service account, in place of those of an administrator: what RBAC refuses is a finding,
+    /// also in what it does after a fault only. Its roles are among the [`fixtures`](Self::fixtures).
     ///
     /// ```
     /// use kube_verify::{ApiService, Verify};

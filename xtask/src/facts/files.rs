@@ -18,7 +18,7 @@ pub(crate) struct File {
 
 /// The size of the pages of the book together, without Rust code. A newcomer reads them in an afternoon; what explains a mechanism belongs
 /// to rustdoc, what explains a decision to `docs/design/`. Raise it together with a new chapter.
-const BOOK_LIMIT: usize = 212_000;
+const BOOK_LIMIT: usize = 222_000;
 /// The same for CONTRIBUTING.md, which is read before the first change.
 const CONTRIBUTING_LIMIT: usize = 6_000;
 
