@@ -19,9 +19,8 @@ pub(crate) fn without_status<'w>(
     let mut after = object.clone();
     for entry in object["metadata"]["managedFields"].as_array()? {
         let fields = &entry["fieldsV1"]["f:status"];
-        if entry["manager"].as_str().is_some_and(|manager| managers.contains(manager)) && !fields.is_null() {
-            own.remove(&mut after["status"], fields, Some("/"));
-        }
+        let is_own = entry["manager"].as_str().is_some_and(|manager| managers.contains(manager));
+        own.remove(&mut after["status"], fields, Some("/"), is_own);
     }
     if is_empty(&after["status"]) {
         after.as_object_mut()?.remove("status");
@@ -36,33 +35,37 @@ struct Own<'w> {
 
 impl Own<'_> {
     /// Removes these fields of a manager, and what is empty without them. `at` is the path of the value in the status, with a slash at its
-    /// end; `None` in an item of a list.
-    fn remove(&self, value: &mut Value, fields: &Value, at: Option<&str>) {
+    /// end; `None` in an item of a list. Of what another manager has: the items that the operator has written, as a list that is owned as a
+    /// whole is that of its last writer.
+    fn remove(&self, value: &mut Value, fields: &Value, at: Option<&str>, is_own: bool) {
         for (name, inner) in fields.as_object().into_iter().flatten() {
             let is_whole = inner.as_object().is_none_or(|inner| inner.is_empty());
             match (name.split_once(':'), &mut *value) {
                 (Some(("f", key)), Value::Object(members)) => {
-                    let Some(member) = members.get_mut(key) else { continue };
+                    let Some(member) = members.get_mut(key).filter(|member| is_own || !is_empty(member))
+                    else {
+                        continue;
+                    };
                     let at = at.map(|at| format!("{at}{}", key.replace('~', "~0").replace('/', "~1")));
                     match (member.as_array_mut(), &at) {
                         (Some(items), Some(at)) if is_whole => {
                             items.retain(|item| !self.has_written(at, item));
                         }
-                        _ if is_whole => *member = Value::Null,
-                        _ => self.remove(member, inner, at.map(|at| at + "/").as_deref()),
+                        _ if is_whole && is_own => *member = Value::Null,
+                        _ => self.remove(member, inner, at.map(|at| at + "/").as_deref(), is_own),
                     }
-                    if member.is_null() || is_empty(member) {
+                    if is_empty(member) {
                         members.remove(key);
                     }
                 }
-                (Some(("k", names)), Value::Array(items)) if !inner["."].is_null() => {
+                (Some(("k", names)), Value::Array(items)) if is_own && !inner["."].is_null() => {
                     let names: Value = serde_json::from_str(names).unwrap_or_default();
                     let is_meant = |item: &Value| {
                         names.as_object().is_some_and(|names| names.iter().all(|(key, of)| item[key] == *of))
                     };
                     items.retain(|item| !is_meant(item));
                 }
-                (Some(("v", text)), Value::Array(items)) => {
+                (Some(("v", text)), Value::Array(items)) if is_own => {
                     items.retain(|item| serde_json::from_str::<Value>(text).ok().as_ref() != Some(item));
                 }
                 _ => {}
@@ -81,6 +84,7 @@ impl Own<'_> {
 
 fn is_empty(value: &Value) -> bool {
     match value {
+        Value::Null => true,
         Value::Object(members) => members.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => false,
@@ -127,6 +131,10 @@ mod tests {
         let object = json!({"metadata": {"name": "a", "managedFields": [entry]}, "status": status(&["theirs", "ours"])});
         let both = [status(&["theirs"]), status(&["theirs", "ours"])];
         assert_eq!(without(&object, "pages", both).unwrap()["status"], status(&["theirs"]));
+        let mut by_another = object.clone();
+        by_another["metadata"]["managedFields"][0]["manager"] = json!("others");
+        let both_too = [status(&["theirs"]), status(&["theirs", "ours"])];
+        assert_eq!(without(&by_another, "pages", both_too).unwrap()["status"], status(&["theirs"]));
         let alone = [Value::Null, status(&["theirs", "ours"])];
         assert_eq!(without(&object, "pages", alone).unwrap().get("status"), None);
         let unchanged = [status(&["theirs", "ours"]), status(&["theirs", "ours"])];

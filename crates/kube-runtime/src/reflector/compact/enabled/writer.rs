@@ -24,9 +24,9 @@ use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 /// A new store that keeps its objects compressed, and the writer that fills it.
 ///
 /// For collections whose objects are many and read seldom. An object takes a twentieth to a fifth of its JSON and some hundred bytes, and
-/// is decoded when it is read. The objects that were used last stay decoded, in an eighth of the bytes of all JSON and at most about
-/// 16 MiB. Fields that the configuration [prunes](watcher::Config::prune) are skipped when an object is decoded; its compressed JSON
-/// contains them.
+/// is decoded when it is read. The objects that were used last stay decoded, in an eighth to a quarter of the bytes of all JSON, at least
+/// 256 KiB and at most about 16 MiB; one of more than a quarter of that is decoded at each read. Fields that the configuration
+/// [prunes](watcher::Config::prune) are skipped when an object is decoded; its compressed JSON contains them.
 ///
 /// ```
 /// use futures::TryStreamExt;
