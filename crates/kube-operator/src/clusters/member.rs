@@ -17,7 +17,7 @@ use kube_core::panic::panic_message;
 use kube_runtime::{controller::WorkerLane, reflector::Dictionaries};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Why a cluster that is asked who it is is outdated.
 const NOT_USED_YET: &str = "its new address is not used yet";
@@ -374,7 +374,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Makes the controllers for a cluster, and the futures that run them. A future is `Err` with name and reason if its controller failed.
+    /// Makes the controllers for a cluster, and the futures that run them, each until its reconciles have ended too. A future is `Err` with
+    /// name and reason if its controller failed.
     ///
     /// # Errors
     /// A function of the program panicked.
@@ -392,7 +393,8 @@ impl Running {
         let (mut looks, mut aborts, mut runs) = (Vec::new(), Vec::new(), Vec::new());
         for Work { name, look, run } in works {
             let (abort, registration) = AbortHandle::new_pair();
-            let guarded = AssertUnwindSafe(run(stop.clone())).catch_unwind();
+            let reconciles = TaskTracker::new();
+            let guarded = AssertUnwindSafe(run(stop.clone(), &reconciles)).catch_unwind();
             let run = Abortable::new(guarded, registration);
             runs.push(async move {
                 let result: WorkResult = match run.await {
@@ -400,6 +402,8 @@ impl Running {
                     Ok(Err(panic)) => Err(format!("it panicked: {}", panic_message(&*panic)).into()),
                     Err(_) => Ok(()), // aborted: it was told to stop before
                 };
+                reconciles.close();
+                reconciles.wait().await; // what blocks its thread goes on after the abort
                 result.map_err(|error| format!("controller {name}: {}", ErrorChain(&*error)))
             });
             looks.push(look);

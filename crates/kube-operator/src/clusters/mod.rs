@@ -107,4 +107,4 @@ pub(crate) use options::LONGEST;
 pub(crate) use supervisor::{FleetRun, supervise};
 pub(crate) use tasks::{fails, fault_of_class};
 pub(crate) use unit::{Fault, Look};
-pub(crate) use work::{CleanUp, CleanedUp, MakeWork, Work, WorkResult};
+pub(crate) use work::{CleanUp, CleanedUp, MakeWork, RunWork, Work, WorkResult};

@@ -16,6 +16,8 @@ mod clusters_addresses;
 #[cfg(feature = "manager")]
 mod clusters_announced;
 #[cfg(feature = "manager")]
+mod clusters_blocked;
+#[cfg(feature = "manager")]
 mod clusters_exchanged;
 #[cfg(feature = "manager")]
 mod clusters_flood;
