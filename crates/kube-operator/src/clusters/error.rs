@@ -65,13 +65,13 @@ pub enum ClusterError {
         "cluster {0} is the hub itself: run controllers for it with Manager::controller, or remove it from the clusters"
     )]
     Hub(ClusterName),
-    /// Two names lead to one cluster.
+    /// Two names lead to one cluster: the first by provider, and then by name, has it.
     #[error(
         "cluster {name} is the same as cluster {holder}, by the uid of its namespace kube-system: its objects would be reconciled \
          twice. It is used once that leaves"
     )]
     Twin {
-        /// The name that connected later.
+        /// The name that does not have it.
         name: ClusterName,
         /// The name that has the cluster.
         holder: ClusterName,

@@ -163,7 +163,10 @@ impl Supervisor {
                 let effects = member.unit.removed(now);
                 (name, effects)
             }
-            Change::Upsert(spec) => (spec.name.clone(), self.upsert(*spec, now)),
+            Change::Upsert(source, spec) => {
+                self.identities.announced(&spec.name, source);
+                (spec.name.clone(), self.upsert(*spec, now))
+            }
         };
         self.perform(&name, effects);
     }
@@ -343,6 +346,7 @@ impl Supervisor {
                 member.forget();
                 self.identities.forget(name);
                 if member.unit.has_left() {
+                    self.identities.left(name);
                     self.members.remove(name);
                     tracing::info!(cluster = %name, "it has left");
                     self.fleet.forget(name); // one that starts anew is in the fleet all the time

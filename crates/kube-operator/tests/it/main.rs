@@ -37,6 +37,8 @@ mod clusters_shards;
 mod clusters_stores;
 #[cfg(feature = "manager")]
 mod clusters_triggers;
+#[cfg(feature = "manager")]
+mod clusters_twins;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]
