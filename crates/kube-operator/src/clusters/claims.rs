@@ -48,6 +48,11 @@ impl Claims {
         }
     }
 
+    /// Whether this provider has announced the cluster that has the name.
+    pub(super) fn has(&self, source: Source, name: &ClusterName) -> bool {
+        self.0.get(name).and_then(|claims| claims.first()).is_some_and(|claim| claim.source == source)
+    }
+
     fn upsert(&mut self, source: Source, spec: Box<ClusterSpec>) -> Result<Vec<Change>, Claimed> {
         let claims = self.0.entry(spec.name.clone()).or_default();
         match claims.iter().position(|claim| claim.source == source) {

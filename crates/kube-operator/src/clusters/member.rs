@@ -52,6 +52,8 @@ pub(super) struct Member {
     is_exchanged: bool,
     /// Why its controllers go on with the configuration before the one that was announced last.
     outdated: Option<String>,
+    /// Why what is announced now cannot be used.
+    pub(super) unusable: Option<String>,
     /// What compact caches of the fleet share.
     dictionaries: Dictionaries,
     /// There may be text of the objects of the cluster to which its client led before.
@@ -91,6 +93,7 @@ impl Member {
             has_moved: false,
             is_exchanged: false,
             outdated: None,
+            unusable: None,
             dictionaries,
             has_old_text: false,
         }
@@ -207,7 +210,8 @@ impl Member {
 
     /// Why its controllers go on with the configuration before the one that was announced last, if they do.
     pub(super) fn outdated(&self) -> Option<&str> {
-        self.outdated.as_deref().filter(|_| self.unit.runs())
+        let outdated = self.outdated.as_deref().filter(|_| self.unit.runs());
+        outdated.or(self.unusable.as_deref().filter(|_| !self.unit.is_leaving()))
     }
 
     /// Its new address does not say which cluster is there. Returns whether that is new.

@@ -60,7 +60,8 @@
 //!
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
 //! cluster has failed that fails for longest, `kube_operator_cluster_providers_failing` how many providers cannot be read,
-//! `kube_operator_clusters_outdated` how many clusters keep an earlier configuration than the announced one.
+//! `kube_operator_clusters_outdated` how many clusters keep an earlier configuration than the announced one,
+//! `kube_operator_clusters_unusable` how many are no clusters at all, because what was announced never could be used.
 //!
 //! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
 //! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
@@ -68,7 +69,8 @@
 //! and nothing is reconciled on any cluster. A program that runs alone goes on with the clusters that it has.
 
 // In the order in which data passes:
-// - `name`, `event`, `error`: what `providers` emit, and `sources` read. `claims`: whose a name is. `identities`: whose a cluster is.
+// - `name`, `event`, `error`: what `providers` emit, and `sources` read; `unusable`: what they cannot use. `claims`: whose a name is.
+//   `identities`: whose a cluster is.
 // - `phase`, `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know,
 //   `triggers`: what they have reconciled elsewhere.
 // - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `addresses`: how a name gets
@@ -94,6 +96,7 @@ mod supervisor;
 mod tasks;
 mod triggers;
 mod unit;
+mod unusable;
 mod work;
 
 pub use cluster::{Cluster, OnCluster};

@@ -5,7 +5,9 @@ use super::{
     error::ClusterError,
     event::{ClusterEvent, ClusterEvents, Clusters},
     fleet::Fleet,
+    name::ClusterName,
     tasks::fails,
+    unusable::Unusable,
 };
 use futures::{
     StreamExt,
@@ -13,7 +15,10 @@ use futures::{
 };
 use kube_core::panic::panic_message;
 use kube_runtime::watcher::WatchMonitor;
-use std::{collections::BTreeSet, panic::AssertUnwindSafe};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::AssertUnwindSafe,
+};
 
 /// All providers.
 pub(super) struct Sources {
@@ -25,9 +30,22 @@ pub(super) struct Sources {
     unsynced: BTreeSet<usize>,
     /// What shows the watches of those that have some.
     watches: Vec<Option<WatchMonitor>>,
+    /// What each has and cannot use.
+    unusable: Vec<Unusable>,
     /// Those whose watches fail.
     failing: BTreeSet<usize>,
     fleet: Fleet,
+}
+
+/// How the providers are.
+#[derive(Debug, Default)]
+pub(super) struct Provided {
+    /// How many have watches that fail now.
+    pub(super) failing: usize,
+    /// Clusters that keep what was announced before, because what is announced now cannot be used, and why.
+    pub(super) outdated: BTreeMap<ClusterName, String>,
+    /// How many objects, files or contexts are no clusters, because they never could be used.
+    pub(super) unusable: usize,
 }
 
 /// Each event with the number of its provider.
@@ -38,13 +56,14 @@ impl Sources {
     pub(super) fn new(providers: Vec<Clusters>, fleet: Fleet) -> Self {
         let names: Vec<String> = providers.iter().map(|provider| provider.source().to_owned()).collect();
         let watches = providers.iter().map(|provider| provider.watches.clone()).collect();
+        let unusable = providers.iter().map(|provider| provider.unusable.clone()).collect();
         let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
             let end = stream::once(async { Ok(ClusterEvent::InitDone) });
             guarded(events.chain(end).boxed()).map(move |event| (source, event)).boxed()
         };
         let events = select_all(providers.into_iter().enumerate().map(numbered));
         let (unsynced, claims) = ((0..names.len()).collect(), Claims::default());
-        Self { events, names, claims, unsynced, watches, failing: BTreeSet::new(), fleet }
+        Self { events, names, claims, unsynced, watches, unusable, failing: BTreeSet::new(), fleet }
     }
 
     /// Whether nothing comes any more.
@@ -82,8 +101,21 @@ impl Sources {
         })
     }
 
-    /// How many providers have watches that fail now. Says which do not any more.
-    pub(super) fn count_failing(&mut self) -> usize {
+    /// How the providers are now. Says which can be read again.
+    pub(super) fn look(&mut self) -> Provided {
+        let mut provided = Provided { failing: self.count_failing(), ..Provided::default() };
+        for (source, unusable) in self.unusable.iter().enumerate() {
+            for problem in unusable.problems() {
+                match problem.name.filter(|name| self.claims.has(source, name)) {
+                    Some(name) => drop(provided.outdated.insert(name, problem.why)),
+                    None => provided.unusable += 1,
+                }
+            }
+        }
+        provided
+    }
+
+    fn count_failing(&mut self) -> usize {
         let (watches, names) = (&self.watches, &self.names);
         self.failing.retain(|source| {
             let fail = watches[*source].as_ref().is_some_and(|watch| watch.snapshot().iter().any(fails));

@@ -26,6 +26,8 @@ mod clusters_input;
 #[cfg(feature = "manager")]
 mod clusters_memory;
 #[cfg(feature = "manager")]
+mod clusters_providers;
+#[cfg(feature = "manager")]
 mod clusters_removal;
 #[cfg(feature = "manager")]
 mod clusters_replaced;

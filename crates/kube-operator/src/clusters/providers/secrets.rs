@@ -5,6 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterSpec, Clusters},
     name::ClusterName,
+    unusable::Unusable,
 };
 use k8s_openapi::api::core::v1::Secret;
 use kube_client::{Api, Client, client::KubeconfigSecret, config::KubeconfigAllowList};
@@ -87,7 +88,9 @@ impl From<SecretClusters> for Clusters {
         let path = api.resource_url().to_owned();
         let watches = WatchMonitor::new(&source, "Secret");
         let watch = watches.watcher(api, config).default_backoff();
-        Self::of(source, of_objects(watch, name_of, secrets)).watching(path, watches)
+        let unusable = Unusable::default();
+        let events = of_objects(watch, name_of, secrets, unusable.clone());
+        Self::of(source, events).watching(path, watches).telling(unusable)
     }
 }
 
