@@ -38,7 +38,15 @@ pub enum ClusterError {
         /// Why.
         source: KubeconfigError,
     },
-    /// A file or directory cannot be read.
+    /// The directory of a provider cannot be read.
+    #[error("{}: {source}", path.display())]
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
         /// Its path.
@@ -84,6 +92,9 @@ pub enum ClusterError {
         /// Why.
         source: Box<kube_client::Error>,
     },
+    /// A provider panicked. It is not asked again.
+    #[error("it panicked: {0}")]
+    Panicked(String),
     /// A provider of the program failed.
     #[error("{}", ErrorChain(.0.as_ref()))]
     Provider(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -53,8 +53,8 @@ pub enum ClusterEvent {
     /// It belongs to the fleet no more.
     Removed(ClusterName),
     /// The provider has announced all clusters that there were at its start: see
-    /// [`Fleet::providers_have_synced`](super::Fleet::providers_have_synced). Those of this crate say so; a stream or a channel of the
-    /// program has to, or to end.
+    /// [`Fleet::providers_have_synced`](super::Fleet::providers_have_synced). Those of this crate say so; a channel of the program has to,
+    /// and a stream has to or to end.
     InitDone,
 }
 

@@ -58,7 +58,7 @@ impl FleetMetrics {
         );
         describe_gauge!(
             FAILING_PROVIDERS,
-            "The number of providers of clusters whose watch fails, so that changes are not seen"
+            "The number of providers of clusters that cannot be read, so that changes are not seen"
         );
         describe_gauge!(
             UNUSABLE,

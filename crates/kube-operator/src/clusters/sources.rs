@@ -32,7 +32,7 @@ pub(super) struct Sources {
     watches: Vec<Option<WatchMonitor>>,
     /// What each has and cannot use.
     unusable: Vec<Unusable>,
-    /// Those whose watches fail.
+    /// Those that cannot be read.
     failing: BTreeSet<usize>,
     fleet: Fleet,
 }
@@ -40,7 +40,7 @@ pub(super) struct Sources {
 /// How the providers are.
 #[derive(Debug, Default)]
 pub(super) struct Provided {
-    /// How many have watches that fail now.
+    /// How many cannot be read now.
     pub(super) failing: usize,
     /// Clusters that keep what was announced before, because what is announced now cannot be used, and why.
     pub(super) outdated: BTreeMap<ClusterName, String>,
@@ -57,9 +57,9 @@ impl Sources {
         let names: Vec<String> = providers.iter().map(|provider| provider.source().to_owned()).collect();
         let watches = providers.iter().map(|provider| provider.watches.clone()).collect();
         let unusable = providers.iter().map(|provider| provider.unusable.clone()).collect();
-        let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
+        let numbered = |(source, Clusters { events, unusable, .. }): (usize, Clusters)| {
             let end = stream::once(async { Ok(ClusterEvent::InitDone) });
-            guarded(events.chain(end).boxed()).map(move |event| (source, event)).boxed()
+            guarded(events.chain(end).boxed(), unusable).map(move |event| (source, event)).boxed()
         };
         let events = select_all(providers.into_iter().enumerate().map(numbered));
         let (unsynced, claims) = ((0..names.len()).collect(), Claims::default());
@@ -88,7 +88,14 @@ impl Sources {
         });
         changes.unwrap_or_else(|error| {
             let provider = &self.names[source];
-            if !is_outage(&error) {
+            if matches!(error, ClusterError::Panicked(_)) {
+                self.failing.insert(source);
+                tracing::error!(
+                    provider,
+                    %error,
+                    "a provider of clusters ends; what it has announced stays, and what else there is is not known until the program restarts"
+                );
+            } else if !is_outage(&error) {
                 tracing::error!(provider, %error, "a cluster cannot be used; all others are not affected");
             } else if self.failing.insert(source) {
                 tracing::warn!(
@@ -116,9 +123,11 @@ impl Sources {
     }
 
     fn count_failing(&mut self) -> usize {
-        let (watches, names) = (&self.watches, &self.names);
+        let (watches, names, unusable) = (&self.watches, &self.names, &self.unusable);
         self.failing.retain(|source| {
-            let fail = watches[*source].as_ref().is_some_and(|watch| watch.snapshot().iter().any(fails));
+            let watch = watches[*source].as_ref();
+            let fail = unusable[*source].is_unreadable()
+                || watch.is_some_and(|watch| watch.snapshot().iter().any(fails));
             if !fail {
                 tracing::info!(provider = names[*source], "the clusters of a provider can be read again");
             }
@@ -128,15 +137,21 @@ impl Sources {
     }
 }
 
-/// Whether a watch fails, which says so at each attempt, rather than single objects.
+/// Whether a provider cannot be read, rather than single objects. A watch says so at each attempt.
 fn is_outage(error: &ClusterError) -> bool {
-    matches!(error, ClusterError::Watch(error) if error.undecodable_names().next().is_none())
+    match error {
+        ClusterError::Watch(error) => error.undecodable_names().next().is_none(),
+        ClusterError::Directory { .. } => true,
+        _ => false,
+    }
 }
 
-fn guarded(events: ClusterEvents) -> ClusterEvents {
+/// Nothing follows a panic.
+fn guarded(events: ClusterEvents, unusable: Unusable) -> ClusterEvents {
     let events = AssertUnwindSafe(events).catch_unwind();
-    let panicked = |panic: Box<dyn std::any::Any + Send>| {
-        ClusterError::Provider(format!("the provider panicked: {}", panic_message(&*panic)).into())
+    let panicked = move |panic: Box<dyn std::any::Any + Send>| {
+        unusable.set_unreadable(true);
+        ClusterError::Panicked(panic_message(&*panic).to_owned())
     };
     events.map(move |event| event.unwrap_or_else(|panic| Err(panicked(panic)))).boxed()
 }

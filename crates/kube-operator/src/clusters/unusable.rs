@@ -1,4 +1,4 @@
-//! What a provider has and cannot use, for whoever shows it.
+//! What a provider has and cannot use, and whether it can be read, for whoever shows it.
 
 use super::name::ClusterName;
 use parking_lot::Mutex;
@@ -13,6 +13,8 @@ struct Places {
     now: BTreeMap<String, Problem>,
     /// While a list runs: those of it.
     listed: Option<BTreeMap<String, Problem>>,
+    /// The provider itself cannot be read.
+    is_unreadable: bool,
 }
 
 /// What cannot be used.
@@ -52,6 +54,15 @@ impl Unusable {
         let mut places = self.0.lock();
         places.now.remove(place);
         places.listed.iter_mut().for_each(|listed| drop(listed.remove(place)));
+    }
+
+    /// Whether the provider itself cannot be read now.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.0.lock().is_unreadable
+    }
+
+    pub(super) fn set_unreadable(&self, is_unreadable: bool) {
+        self.0.lock().is_unreadable = is_unreadable;
     }
 
     pub(super) fn problems(&self) -> Vec<Problem> {

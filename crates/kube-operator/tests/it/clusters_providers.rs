@@ -1,21 +1,23 @@
 //! Providers that have something that cannot be used, or cannot be read themselves.
 
 use crate::{
-    clusters::{Requests, hub, kubeconfig, maps, name, options, reconcile, secret, state},
+    clusters::{Requests, cluster, config, hub, kubeconfig, maps, name, options, reconcile, secret, state},
     manager::{Log, run, seconds},
+    manager_logs::capture_log,
 };
+use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Secret;
 use kube_client::{
     Api, Client,
     api::{DeleteParams, PostParams},
 };
 use kube_operator::{
-    clusters::{ClusterState, Clusters, Fleet, SecretClusters},
+    clusters::{ClusterEvent, ClusterSpec, ClusterState, Clusters, Fleet, SecretClusters},
     manager::{Manager, ManagerError},
 };
 use kube_testserver::TestFleet;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 use tokio::{task::JoinHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -123,5 +125,79 @@ async fn files_and_contexts_that_cannot_be_used_are_counted() {
     let contexts = Clusters::contexts("the test", serde_json::from_str(contexts).unwrap());
     let started = Started::new(hub(), &servers, contexts).await;
     assert_eq!(started.unusable(), 2.0);
+    started.end().await;
+}
+
+const FAILING: &str = "kube_operator_cluster_providers_failing";
+
+/// No addition, rotation or removal would be seen.
+#[tokio::test(start_paused = true)]
+async fn a_directory_that_cannot_be_read_is_a_failing_provider_until_it_can() {
+    let servers = TestFleet::new(["east"]);
+    let folder = tempfile::tempdir().unwrap();
+    let (lines, _guard) = capture_log();
+    let started = Started::new(hub(), &servers, Clusters::directory(folder.path())).await;
+    assert_eq!(gauge(&started.snapshotter, FAILING), 0.0);
+    let moved = folder.path().with_extension("moved");
+    std::fs::rename(folder.path(), &moved).unwrap();
+    sleep(seconds(12)).await;
+    assert_eq!(gauge(&started.snapshotter, FAILING), 1.0);
+    std::fs::rename(&moved, folder.path()).unwrap();
+    sleep(seconds(12)).await;
+    assert_eq!(gauge(&started.snapshotter, FAILING), 0.0);
+    let text = lines.text();
+    assert!(!text.contains("a cluster cannot be used") && text.contains("can be read again"), "{text}");
+    started.end().await;
+}
+
+/// It is not asked again: what there is is never known.
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_panicked_is_a_failing_one_and_its_clusters_stay() {
+    let servers = TestFleet::new(["east"]);
+    let events = stream::iter([false, true]).map(|panics| match panics {
+        false => Ok::<_, Infallible>(cluster("east").into()),
+        true => panic!("no inventory"),
+    });
+    let (lines, _guard) = capture_log();
+    let started = Started::new(hub(), &servers, Clusters::new("the inventory", events)).await;
+    sleep(seconds(60)).await;
+    assert_eq!(gauge(&started.snapshotter, FAILING), 1.0);
+    let is_known = (started.fleet.providers_have_synced(), state(&started.fleet, "east"));
+    assert_eq!(is_known, (false, Some(ClusterState::Synced)));
+    let text = lines.text();
+    let line = text.lines().find(|line| line.contains("it panicked: no inventory")).unwrap();
+    assert!(line.contains("the inventory") && line.contains("a provider of clusters ends"), "{line}");
+    started.end().await;
+}
+
+/// A task that panics drops its sender, before it has sent all clusters.
+#[tokio::test(start_paused = true)]
+async fn a_channel_whose_sender_is_dropped_has_not_said_that_it_is_complete() {
+    let servers = TestFleet::new(["east"]);
+    for says_so in [false, true] {
+        let (sender, clusters) = Clusters::channel();
+        sender.send(cluster("east").into()).await.unwrap();
+        if says_so {
+            sender.send(ClusterEvent::InitDone).await.unwrap();
+        }
+        drop(sender);
+        let started = Started::new(hub(), &servers, clusters).await;
+        let synced = (started.fleet.providers_have_synced(), state(&started.fleet, "east"));
+        assert_eq!(synced, (says_so, Some(ClusterState::Synced)));
+        started.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_is_twice_in_a_list_is_an_error_and_the_first_is_used() {
+    let servers = TestFleet::new(["east", "west"]);
+    let (lines, _guard) = capture_log();
+    let twice = ["east", "west"].map(|host| ClusterSpec::new(name("x"), config(host, "one")));
+    let started = Started::new(hub(), &servers, Clusters::fixed(twice)).await;
+    let client = started.fleet.cluster(&name("x")).unwrap().client();
+    assert!(client.has_server_of(&config("east", "one")));
+    let expected = "cluster x of the fixed list is not used: an earlier entry has announced this name before";
+    assert!(lines.text().contains(expected), "{}", lines.text());
+    assert!(started.fleet.providers_have_synced());
     started.end().await;
 }

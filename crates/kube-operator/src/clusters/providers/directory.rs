@@ -85,11 +85,13 @@ impl Directory {
                 // It may come back: what it had stays.
                 let text = source.to_string();
                 let is_known = self.last_error.replace(text.clone()) == Some(text);
-                let error = ClusterError::File { path: self.path.clone(), source };
+                self.unusable.set_unreadable(true);
+                let error = ClusterError::Directory { path: self.path.clone(), source };
                 return if is_known { Vec::new() } else { vec![Err(error)] };
             }
         };
         self.last_error = None;
+        self.unusable.set_unreadable(false);
         let mut events = Vec::new();
         self.files.retain(|path, file| {
             let stays = present.contains_key(path);
