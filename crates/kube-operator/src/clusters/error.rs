@@ -38,7 +38,15 @@ pub enum ClusterError {
         /// Why.
         source: KubeconfigError,
     },
-    /// A file or directory cannot be read.
+    /// The directory of a provider cannot be read.
+    #[error("{}: {source}", path.display())]
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
         /// Its path.
@@ -65,13 +73,13 @@ pub enum ClusterError {
         "cluster {0} is the hub itself: run controllers for it with Manager::controller, or remove it from the clusters"
     )]
     Hub(ClusterName),
-    /// Two names lead to one cluster.
+    /// Two names lead to one cluster: the first by provider, and then by name, has it.
     #[error(
         "cluster {name} is the same as cluster {holder}, by the uid of its namespace kube-system: its objects would be reconciled \
          twice. It is used once that leaves"
     )]
     Twin {
-        /// The name that connected later.
+        /// The name that does not have it.
         name: ClusterName,
         /// The name that has the cluster.
         holder: ClusterName,
@@ -84,6 +92,9 @@ pub enum ClusterError {
         /// Why.
         source: Box<kube_client::Error>,
     },
+    /// A provider panicked. It is not asked again.
+    #[error("it panicked: {0}")]
+    Panicked(String),
     /// A provider of the program failed.
     #[error("{}", ErrorChain(.0.as_ref()))]
     Provider(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,6 +1,6 @@
 //! [`Clusters`]: a provider of clusters, as a stream of events.
 
-use super::{error::ClusterError, name::ClusterName};
+use super::{error::ClusterError, name::ClusterName, unusable::Unusable};
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube_client::Config;
 use kube_core::{Selector, SelectorExt};
@@ -53,8 +53,8 @@ pub enum ClusterEvent {
     /// It belongs to the fleet no more.
     Removed(ClusterName),
     /// The provider has announced all clusters that there were at its start: see
-    /// [`Fleet::providers_have_synced`](super::Fleet::providers_have_synced). Those of this crate say so; a stream or a channel of the
-    /// program has to, or to end.
+    /// [`Fleet::providers_have_synced`](super::Fleet::providers_have_synced). Those of this crate say so; a channel of the program has to,
+    /// and a stream has to or to end.
     InitDone,
 }
 
@@ -78,6 +78,8 @@ pub struct Clusters {
     paths: Vec<String>,
     /// What shows these watches.
     pub(super) watches: Option<WatchMonitor>,
+    /// What it has and cannot use.
+    pub(super) unusable: Unusable,
     pub(super) events: ClusterEvents,
 }
 
@@ -98,7 +100,8 @@ impl Clusters {
         source: impl Into<String>,
         events: impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send + 'static,
     ) -> Self {
-        Self { source: source.into(), paths: Vec::new(), watches: None, events: events.boxed() }
+        let unusable = Unusable::default();
+        Self { source: source.into(), paths: Vec::new(), watches: None, unusable, events: events.boxed() }
     }
 
     /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
@@ -121,6 +124,10 @@ impl Clusters {
 
     pub(super) fn watching(self, path: String, watches: WatchMonitor) -> Self {
         Self { paths: vec![path], watches: Some(watches), ..self }
+    }
+
+    pub(super) fn telling(self, unusable: Unusable) -> Self {
+        Self { unusable, ..self }
     }
 
     /// What of the hub the program has to be allowed to list and watch.

@@ -17,7 +17,7 @@ use kube_core::panic::panic_message;
 use kube_runtime::{controller::WorkerLane, reflector::Dictionaries};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Why a cluster that is asked who it is is outdated.
 const NOT_USED_YET: &str = "its new address is not used yet";
@@ -52,6 +52,8 @@ pub(super) struct Member {
     is_exchanged: bool,
     /// Why its controllers go on with the configuration before the one that was announced last.
     outdated: Option<String>,
+    /// Why what is announced now cannot be used.
+    pub(super) unusable: Option<String>,
     /// What compact caches of the fleet share.
     dictionaries: Dictionaries,
     /// There may be text of the objects of the cluster to which its client led before.
@@ -91,6 +93,7 @@ impl Member {
             has_moved: false,
             is_exchanged: false,
             outdated: None,
+            unusable: None,
             dictionaries,
             has_old_text: false,
         }
@@ -207,7 +210,8 @@ impl Member {
 
     /// Why its controllers go on with the configuration before the one that was announced last, if they do.
     pub(super) fn outdated(&self) -> Option<&str> {
-        self.outdated.as_deref().filter(|_| self.unit.runs())
+        let outdated = self.outdated.as_deref().filter(|_| self.unit.runs());
+        outdated.or(self.unusable.as_deref().filter(|_| !self.unit.is_leaving()))
     }
 
     /// Its new address does not say which cluster is there. Returns whether that is new.
@@ -256,10 +260,14 @@ impl Member {
         self.unit.refused(error.to_string(), now)
     }
 
-    /// Another name gets the cluster that it has, and waits for this: each has what the other wants. It stops, and waits then.
+    /// Another name that comes before it gets the cluster that it has. It stops, and connects again then: it waits for the other one, or is
+    /// announced elsewhere now.
     pub(super) fn let_go(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
-        self.lets_go = true;
-        self.refused(error, now)
+        (self.lets_go, self.is_refused, self.attempt) = (true, true, 0);
+        if self.has_stopped() {
+            self.forget();
+        }
+        self.unit.let_go(error.to_string(), now)
     }
 
     /// Whether its cluster is free for another name now; once.
@@ -374,7 +382,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Makes the controllers for a cluster, and the futures that run them. A future is `Err` with name and reason if its controller failed.
+    /// Makes the controllers for a cluster, and the futures that run them, each until its reconciles have ended too. A future is `Err` with
+    /// name and reason if its controller failed.
     ///
     /// # Errors
     /// A function of the program panicked.
@@ -392,7 +401,8 @@ impl Running {
         let (mut looks, mut aborts, mut runs) = (Vec::new(), Vec::new(), Vec::new());
         for Work { name, look, run } in works {
             let (abort, registration) = AbortHandle::new_pair();
-            let guarded = AssertUnwindSafe(run(stop.clone())).catch_unwind();
+            let reconciles = TaskTracker::new();
+            let guarded = AssertUnwindSafe(run(stop.clone(), &reconciles)).catch_unwind();
             let run = Abortable::new(guarded, registration);
             runs.push(async move {
                 let result: WorkResult = match run.await {
@@ -400,6 +410,8 @@ impl Running {
                     Ok(Err(panic)) => Err(format!("it panicked: {}", panic_message(&*panic)).into()),
                     Err(_) => Ok(()), // aborted: it was told to stop before
                 };
+                reconciles.close();
+                reconciles.wait().await; // what blocks its thread goes on after the abort
                 result.map_err(|error| format!("controller {name}: {}", ErrorChain(&*error)))
             });
             looks.push(look);

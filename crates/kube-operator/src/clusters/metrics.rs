@@ -8,6 +8,7 @@ use tokio::time::Instant;
 const CLUSTERS: &str = "kube_operator_clusters";
 const LONGEST_FAILURE: &str = "kube_operator_clusters_longest_failure_seconds";
 const OUTDATED: &str = "kube_operator_clusters_outdated";
+const UNUSABLE: &str = "kube_operator_clusters_unusable";
 const QUEUED_TRIGGERS: &str = "kube_operator_cluster_triggers_queued";
 const FAILING_PROVIDERS: &str = "kube_operator_cluster_providers_failing";
 
@@ -41,6 +42,7 @@ pub(super) struct FleetMetrics {
     longest_failure: Gauge,
     outdated: Gauge,
     failing_providers: Gauge,
+    unusable: Gauge,
 }
 
 impl FleetMetrics {
@@ -56,23 +58,28 @@ impl FleetMetrics {
         );
         describe_gauge!(
             FAILING_PROVIDERS,
-            "The number of providers of clusters whose watch fails, so that changes are not seen"
+            "The number of providers of clusters that cannot be read, so that changes are not seen"
+        );
+        describe_gauge!(
+            UNUSABLE,
+            "The number of Secrets, files and contexts that are no clusters because they cannot be used"
         );
         let clusters = ClusterState::ALL.map(|state| (state, gauge!(CLUSTERS, "state" => state.to_string())));
         let (longest_failure, outdated) = (gauge!(LONGEST_FAILURE), gauge!(OUTDATED));
-        let metrics =
-            Self { clusters, longest_failure, outdated, failing_providers: gauge!(FAILING_PROVIDERS) };
-        metrics.record(&Summary::default(), 0);
+        let (failing_providers, unusable) = (gauge!(FAILING_PROVIDERS), gauge!(UNUSABLE));
+        let metrics = Self { clusters, longest_failure, outdated, failing_providers, unusable };
+        metrics.record(&Summary::default(), 0, 0);
         metrics
     }
 
-    pub(super) fn record(&self, summary: &Summary, failing_providers: usize) {
+    pub(super) fn record(&self, summary: &Summary, failing_providers: usize, unusable: usize) {
         for (state, gauge) in &self.clusters {
             gauge.set(summary.clusters.get(state).copied().unwrap_or_default());
         }
         self.longest_failure.set(summary.longest_failure.as_secs_f64());
         self.outdated.set(summary.outdated);
         self.failing_providers.set(failing_providers as f64);
+        self.unusable.set(unusable as f64);
     }
 }
 
@@ -87,7 +94,7 @@ pub(super) fn queued_triggers(to_hub: bool) -> Gauge {
 
 impl Drop for FleetMetrics {
     fn drop(&mut self) {
-        self.record(&Summary::default(), 0);
+        self.record(&Summary::default(), 0, 0);
     }
 }
 
@@ -125,7 +132,7 @@ mod tests {
             (ClusterState::Synced, ago(1), true),
             (ClusterState::Forbidden, ago(70), false),
         ];
-        metrics.record(&Summary::of(states.into_iter(), now), 1);
+        metrics.record(&Summary::of(states.into_iter(), now), 1, 3);
         assert_eq!(
             recorded(&snapshotter),
             [
@@ -135,6 +142,7 @@ mod tests {
                 ("kube_operator_clusters unreachable".to_owned(), 1.0),
                 ("kube_operator_clusters_longest_failure_seconds ".to_owned(), 70.0),
                 ("kube_operator_clusters_outdated ".to_owned(), 1.0),
+                ("kube_operator_clusters_unusable ".to_owned(), 3.0),
             ]
         );
         drop(metrics);

@@ -36,10 +36,12 @@
 //!
 //! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address is used once the cluster there
 //! says who it is, by the uid of its namespace `kube-system`; the same one resumes, and another one lists everything anew. Until then, and
-//! where it is the cluster of another name, the old address is used, and [`ClusterStatus::outdated`] says why. Names that wait for the
-//! clusters of one another exchange them: their controllers stop, and start anew. A removed cluster stops its reconciles within
-//! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there, unless
-//! [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
+//! where it is the cluster of another name, the old address is used, and [`ClusterStatus::outdated`] says why. A removed cluster stops its
+//! reconciles within [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays
+//! there, unless [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
+//!
+//! **Two names for one cluster.** The first has it, in the order of the providers and then of the names, in each replica and after each
+//! restart. The others wait for it; one that has connected before the first stops its controllers.
 //!
 //! **Some clusters only.** [`Clusters::matching`] selects clusters by labels for all controllers,
 //! [`Manager::only_on_clusters`](crate::manager::Manager::only_on_clusters) for one.
@@ -58,7 +60,8 @@
 //!
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
 //! cluster has failed that fails for longest, `kube_operator_cluster_providers_failing` how many providers cannot be read,
-//! `kube_operator_clusters_outdated` how many clusters keep an earlier configuration than the announced one.
+//! `kube_operator_clusters_outdated` how many clusters keep an earlier configuration than the announced one,
+//! `kube_operator_clusters_unusable` how many are no clusters at all, because what was announced never could be used.
 //!
 //! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
 //! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
@@ -66,8 +69,9 @@
 //! and nothing is reconciled on any cluster. A program that runs alone goes on with the clusters that it has.
 
 // In the order in which data passes:
-// - `name`, `event`, `error`: what `providers` emit, and `sources` read. `claims`: whose a name is. `identities`: whose a cluster is.
-// - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it,
+// - `name`, `event`, `error`: what `providers` emit, and `sources` read; `unusable`: what they cannot use. `claims`: whose a name is.
+//   `identities`: whose a cluster is.
+// - `phase`, `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know,
 //   `triggers`: what they have reconciled elsewhere.
 // - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `addresses`: how a name gets
 //   to the cluster at its address. `fleet` and `metrics` show all.
@@ -83,6 +87,7 @@ mod member;
 mod metrics;
 mod name;
 mod options;
+mod phase;
 mod places;
 mod providers;
 mod sources;
@@ -91,6 +96,7 @@ mod supervisor;
 mod tasks;
 mod triggers;
 mod unit;
+mod unusable;
 mod work;
 
 pub use cluster::{Cluster, OnCluster};
@@ -107,4 +113,4 @@ pub(crate) use options::LONGEST;
 pub(crate) use supervisor::{FleetRun, supervise};
 pub(crate) use tasks::{fails, fault_of_class};
 pub(crate) use unit::{Fault, Look};
-pub(crate) use work::{CleanUp, CleanedUp, MakeWork, Work, WorkResult};
+pub(crate) use work::{CleanUp, CleanedUp, MakeWork, RunWork, Work, WorkResult};

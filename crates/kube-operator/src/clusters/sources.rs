@@ -5,7 +5,9 @@ use super::{
     error::ClusterError,
     event::{ClusterEvent, ClusterEvents, Clusters},
     fleet::Fleet,
+    name::ClusterName,
     tasks::fails,
+    unusable::Unusable,
 };
 use futures::{
     StreamExt,
@@ -13,7 +15,10 @@ use futures::{
 };
 use kube_core::panic::panic_message;
 use kube_runtime::watcher::WatchMonitor;
-use std::{collections::BTreeSet, panic::AssertUnwindSafe};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::AssertUnwindSafe,
+};
 
 /// All providers.
 pub(super) struct Sources {
@@ -25,9 +30,22 @@ pub(super) struct Sources {
     unsynced: BTreeSet<usize>,
     /// What shows the watches of those that have some.
     watches: Vec<Option<WatchMonitor>>,
-    /// Those whose watches fail.
+    /// What each has and cannot use.
+    unusable: Vec<Unusable>,
+    /// Those that cannot be read.
     failing: BTreeSet<usize>,
     fleet: Fleet,
+}
+
+/// How the providers are.
+#[derive(Debug, Default)]
+pub(super) struct Provided {
+    /// How many cannot be read now.
+    pub(super) failing: usize,
+    /// Clusters that keep what was announced before, because what is announced now cannot be used, and why.
+    pub(super) outdated: BTreeMap<ClusterName, String>,
+    /// How many objects, files or contexts are no clusters, because they never could be used.
+    pub(super) unusable: usize,
 }
 
 /// Each event with the number of its provider.
@@ -38,13 +56,14 @@ impl Sources {
     pub(super) fn new(providers: Vec<Clusters>, fleet: Fleet) -> Self {
         let names: Vec<String> = providers.iter().map(|provider| provider.source().to_owned()).collect();
         let watches = providers.iter().map(|provider| provider.watches.clone()).collect();
-        let numbered = |(source, Clusters { events, .. }): (usize, Clusters)| {
+        let unusable = providers.iter().map(|provider| provider.unusable.clone()).collect();
+        let numbered = |(source, Clusters { events, unusable, .. }): (usize, Clusters)| {
             let end = stream::once(async { Ok(ClusterEvent::InitDone) });
-            guarded(events.chain(end).boxed()).map(move |event| (source, event)).boxed()
+            guarded(events.chain(end).boxed(), unusable).map(move |event| (source, event)).boxed()
         };
         let events = select_all(providers.into_iter().enumerate().map(numbered));
         let (unsynced, claims) = ((0..names.len()).collect(), Claims::default());
-        Self { events, names, claims, unsynced, watches, failing: BTreeSet::new(), fleet }
+        Self { events, names, claims, unsynced, watches, unusable, failing: BTreeSet::new(), fleet }
     }
 
     /// Whether nothing comes any more.
@@ -69,7 +88,14 @@ impl Sources {
         });
         changes.unwrap_or_else(|error| {
             let provider = &self.names[source];
-            if !is_outage(&error) {
+            if matches!(error, ClusterError::Panicked(_)) {
+                self.failing.insert(source);
+                tracing::error!(
+                    provider,
+                    %error,
+                    "a provider of clusters ends; what it has announced stays, and what else there is is not known until the program restarts"
+                );
+            } else if !is_outage(&error) {
                 tracing::error!(provider, %error, "a cluster cannot be used; all others are not affected");
             } else if self.failing.insert(source) {
                 tracing::warn!(
@@ -82,11 +108,26 @@ impl Sources {
         })
     }
 
-    /// How many providers have watches that fail now. Says which do not any more.
-    pub(super) fn count_failing(&mut self) -> usize {
-        let (watches, names) = (&self.watches, &self.names);
+    /// How the providers are now. Says which can be read again.
+    pub(super) fn look(&mut self) -> Provided {
+        let mut provided = Provided { failing: self.count_failing(), ..Provided::default() };
+        for (source, unusable) in self.unusable.iter().enumerate() {
+            for problem in unusable.problems() {
+                match problem.name.filter(|name| self.claims.has(source, name)) {
+                    Some(name) => drop(provided.outdated.insert(name, problem.why)),
+                    None => provided.unusable += 1,
+                }
+            }
+        }
+        provided
+    }
+
+    fn count_failing(&mut self) -> usize {
+        let (watches, names, unusable) = (&self.watches, &self.names, &self.unusable);
         self.failing.retain(|source| {
-            let fail = watches[*source].as_ref().is_some_and(|watch| watch.snapshot().iter().any(fails));
+            let watch = watches[*source].as_ref();
+            let fail = unusable[*source].is_unreadable()
+                || watch.is_some_and(|watch| watch.snapshot().iter().any(fails));
             if !fail {
                 tracing::info!(provider = names[*source], "the clusters of a provider can be read again");
             }
@@ -96,15 +137,21 @@ impl Sources {
     }
 }
 
-/// Whether a watch fails, which says so at each attempt, rather than single objects.
+/// Whether a provider cannot be read, rather than single objects. A watch says so at each attempt.
 fn is_outage(error: &ClusterError) -> bool {
-    matches!(error, ClusterError::Watch(error) if error.undecodable_names().next().is_none())
+    match error {
+        ClusterError::Watch(error) => error.undecodable_names().next().is_none(),
+        ClusterError::Directory { .. } => true,
+        _ => false,
+    }
 }
 
-fn guarded(events: ClusterEvents) -> ClusterEvents {
+/// Nothing follows a panic.
+fn guarded(events: ClusterEvents, unusable: Unusable) -> ClusterEvents {
     let events = AssertUnwindSafe(events).catch_unwind();
-    let panicked = |panic: Box<dyn std::any::Any + Send>| {
-        ClusterError::Provider(format!("the provider panicked: {}", panic_message(&*panic)).into())
+    let panicked = move |panic: Box<dyn std::any::Any + Send>| {
+        unusable.set_unreadable(true);
+        ClusterError::Panicked(panic_message(&*panic).to_owned())
     };
     events.map(move |event| event.unwrap_or_else(|panic| Err(panicked(panic)))).boxed()
 }

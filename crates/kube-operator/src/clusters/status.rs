@@ -39,8 +39,8 @@ pub struct ClusterStatus {
     pub since: Duration,
     /// Why, for the states of failure.
     pub reason: Option<String>,
-    /// Why its controllers go on with the configuration before the one that was announced last: that cannot be used, its address leads to
-    /// the cluster of another name, or it does not say which cluster it leads to.
+    /// Why its controllers go on with the configuration before the one that is announced now: that cannot be used, such as a Secret without
+    /// a kubeconfig, its address leads to the cluster of another name, or it does not say which cluster it leads to.
     pub outdated: Option<String>,
 }
 

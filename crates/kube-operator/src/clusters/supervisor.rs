@@ -13,7 +13,7 @@ use super::{
     name::ClusterName,
     options::{ClusterOptions, LONGEST},
     places::Places,
-    sources::Sources,
+    sources::{Provided, Sources},
     tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify, run_in_spite_of_panics},
     unit::{Effect, Fault, Unit},
     work::{CleanUp, CleanedUp, MakeWork},
@@ -96,7 +96,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
             changes = sources.next(), if !sources.is_empty() => {
                 changes.into_iter().for_each(|change| supervisor.change(change));
             }
-            _ = tick.tick() => supervisor.look(sources.count_failing()),
+            _ = tick.tick() => supervisor.look(sources.look()),
         }
         supervisor.retry_freed();
         supervisor.fill_places();
@@ -163,7 +163,10 @@ impl Supervisor {
                 let effects = member.unit.removed(now);
                 (name, effects)
             }
-            Change::Upsert(spec) => (spec.name.clone(), self.upsert(*spec, now)),
+            Change::Upsert(source, spec) => {
+                self.identities.announced(&spec.name, source);
+                (spec.name.clone(), self.upsert(*spec, now))
+            }
         };
         self.perform(&name, effects);
     }
@@ -223,11 +226,12 @@ impl Supervisor {
     }
 
     /// Looks at all clusters: O(number of watches).
-    fn look(&mut self, failing_providers: usize) {
+    fn look(&mut self, mut provided: Provided) {
         let now = Instant::now();
         let names: Vec<ClusterName> = self.members.keys().cloned().collect();
         for name in names {
             let Some(member) = self.members.get_mut(&name) else { continue };
+            member.unusable = provided.outdated.remove(&name);
             let look = if member.unit.runs() { member.look() } else { None };
             if look.as_ref().is_some_and(|look| look.synced) {
                 member.has_listed();
@@ -241,7 +245,7 @@ impl Supervisor {
             (state, since, member.outdated().is_some())
         });
         let summary = Summary::of(states, now);
-        self.metrics.record(&summary, failing_providers);
+        self.metrics.record(&summary, provided.failing, provided.unusable);
     }
 
     fn hub_is(&mut self, uid: Option<String>) {
@@ -343,6 +347,7 @@ impl Supervisor {
                 member.forget();
                 self.identities.forget(name);
                 if member.unit.has_left() {
+                    self.identities.left(name);
                     self.members.remove(name);
                     tracing::info!(cluster = %name, "it has left");
                     self.fleet.forget(name); // one that starts anew is in the fleet all the time

@@ -7,6 +7,7 @@ use kube_runtime::{reflector::compact_store, watcher};
 use kube_testserver::{ApiServer, Fault as ServerFault, Match, TestFleet};
 use std::sync::Arc;
 use tokio::{sync::mpsc, task::JoinHandle, time::sleep};
+use tokio_util::task::TaskTracker;
 
 fn name(text: &str) -> ClusterName {
     text.parse().unwrap()
@@ -21,7 +22,7 @@ fn cache(cluster: &Cluster) -> Work {
     let (store, writer) = cluster.contributor().scope(compact_store::<ConfigMap>);
     let events = writer.watch(Api::all(cluster.client()), watcher::Config::default());
     let look = move || Look { synced: store.is_ready(), fault: None };
-    let run = |stop: CancellationToken| {
+    let run = |stop: CancellationToken, _: &TaskTracker| {
         async move {
             stop.run_until_cancelled(events.for_each(|_| async {})).await;
             Ok(())
@@ -129,8 +130,8 @@ async fn no_text_of_the_cluster_before_is_kept_if_the_name_moves_between_two_sta
         let work = cache(cluster);
         match starts.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
             0 => Work {
-                run: Box::new(|stop| {
-                    let run = (work.run)(stop);
+                run: Box::new(|stop, reconciles| {
+                    let run = (work.run)(stop, reconciles);
                     let breaks = async {
                         sleep(Duration::from_secs(15)).await;
                         Err("it breaks".into())
@@ -189,7 +190,10 @@ async fn nothing_is_compressed_anew_while_the_program_ends() {
         match cluster.name().name() {
             "one" => work,
             // It is aborted after a second.
-            _ => Work { run: Box::new(|_stop| (work.run)(CancellationToken::new())), ..work },
+            _ => Work {
+                run: Box::new(|_stop, reconciles| (work.run)(CancellationToken::new(), reconciles)),
+                ..work
+            },
         }
     };
     let (started, running) = start_with(Arc::new(make), None).await;

@@ -1,6 +1,10 @@
 //! The life of one cluster, from its announcement to its end. No I/O, no clock: inputs and time lead to effects.
 
-use super::{places::Attempt, status::ClusterState};
+use super::{
+    phase::{Afterwards, Phase, Then},
+    places::Attempt,
+    status::ClusterState,
+};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -72,61 +76,6 @@ pub(super) struct Unit {
     failing_since: Option<Instant>,
     /// Since when it has the state that it shows.
     shown: (ClusterState, Instant),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// For a place.
-    Waiting,
-    /// `place_until`: it has a place until it answers, or until then.
-    Connecting {
-        place_until: Option<Instant>,
-    },
-    /// For a place, with an answer: the one that it had is that of another.
-    Answered,
-    BackingOff {
-        until: Instant,
-    },
-    /// Until another announcement: its cluster is that of another name.
-    Stuck,
-    /// `place_until`: it has a place until its first lists are complete, or until then.
-    Running {
-        place_until: Option<Instant>,
-        synced: bool,
-    },
-    /// Its controllers stop. `then`: what follows.
-    Stopping {
-        until: Instant,
-        then: Then,
-    },
-    /// The program cleans up on a cluster that was removed. `then`: what follows.
-    CleaningUp {
-        then: Afterwards,
-    },
-    Left,
-}
-
-/// What follows the end of the controllers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
-    Leave,
-    /// It was announced again while it left.
-    StartAnew,
-    /// So it was, at another address.
-    CleanUpAndStartAnew,
-    /// A controller ended with an error.
-    Retry,
-    Stick,
-}
-
-/// What follows when the program has cleaned up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Afterwards {
-    Leave,
-    /// It was announced again: what has not begun does not begin.
-    StartAnew,
-    /// So it was, at another address: only if that is another cluster, there is something to clean up.
-    Replace,
 }
 
 impl Unit {
@@ -279,6 +228,19 @@ impl Unit {
             _ => return self.stop_for(Fault::Failed(why), Then::Stick, now),
         };
         self.phase = Phase::Stuck;
+        self.note(Some(Fault::Failed(why)), now);
+        self.settle(now);
+        leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
+    }
+
+    /// Its cluster goes to another name. It stops, and connects again later, if it has answered: it may be announced elsewhere by now.
+    pub(super) fn let_go(&mut self, why: String, now: Instant) -> Vec<Effect> {
+        let leaves_place = match self.phase {
+            Phase::Connecting { place_until } => place_until.is_some(),
+            Phase::Answered => true,
+            _ => return self.stop_for(Fault::Failed(why), Then::Retry, now),
+        };
+        self.phase = Phase::BackingOff { until: now + self.next_wait() };
         self.note(Some(Fault::Failed(why)), now);
         self.settle(now);
         leaves_place.then_some(Effect::LeavePlace).into_iter().collect()

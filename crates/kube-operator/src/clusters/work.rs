@@ -4,7 +4,7 @@ use super::{cluster::Cluster, unit::Look};
 use futures::future::BoxFuture;
 use kube_runtime::controller::WorkerLane;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The result of a controller.
 pub(crate) type WorkResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
@@ -29,8 +29,13 @@ pub(crate) struct Work {
     /// What it shows now.
     pub(crate) look: Box<dyn Fn() -> Look + Send + Sync>,
     /// Runs it until the token is cancelled.
-    pub(crate) run: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, WorkResult> + Send>,
+    pub(crate) run: RunWork,
 }
+
+/// Runs a controller until the token is cancelled. The tracker has its reconciles: where the future is dropped, they may go on until their
+/// next `await`.
+pub(crate) type RunWork =
+    Box<dyn FnOnce(CancellationToken, &TaskTracker) -> BoxFuture<'static, WorkResult> + Send>;
 
 /// Makes a controller of the program for a cluster.
 pub(crate) type MakeWork = Arc<dyn Fn(&Cluster, WorkerLane) -> Work + Send + Sync>;

@@ -6,17 +6,20 @@ use super::{
     log::log_error,
     permissions::{Reconciling, Refusals},
 };
-use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
+use futures::{Stream, StreamExt, TryFuture, TryFutureExt, future::BoxFuture};
 use kube_core::Resource;
 use kube_runtime::{
     Controller,
-    controller::{Action, Assignments, Error, Monitor, Reconcile, RunnerError},
+    controller::{Action, Assignments, Error, Monitor, Outcome, Reconcile, RunnerError},
     reflector::ObjectRef,
     watcher,
 };
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, hash::Hash, sync::Arc};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 
 /// A kind that a managed controller reconciles.
 pub trait Managed:
@@ -52,9 +55,11 @@ pub(super) struct ManagedController {
     pub(super) run: RunController,
 }
 
-/// Runs a controller until the token is cancelled.
-type RunController =
-    Box<dyn FnOnce(Surroundings, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send>;
+/// Runs a controller until the token is cancelled. The tracker has its reconciles.
+type RunController = Box<
+    dyn FnOnce(Surroundings, CancellationToken, &TaskTracker) -> BoxFuture<'static, Result<(), BoxError>>
+        + Send,
+>;
 
 /// Told of each error of a watch. Returns whether the log has it in another way.
 pub(super) type WatchErrors = Box<dyn Fn(&watcher::Error) -> bool + Send + Sync>;
@@ -74,7 +79,7 @@ impl ManagedController {
     pub(super) fn new<K: Managed, Ctx, F>(
         name: &str,
         controller: Controller<K>,
-        reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> F + Send + 'static,
+        mut reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> F + Send + 'static,
         context: Arc<Ctx>,
     ) -> Self
     where
@@ -82,8 +87,11 @@ impl ManagedController {
         F: TryFuture<Ok = Action> + Send + 'static,
         F::Error: std::error::Error + Send + Sync + 'static,
     {
-        Self::with(name, controller, |controller| {
-            controller.run(reconciler, |_, _: &F::Error, _| Action::retry(), context)
+        Self::with(name, controller, |controller, reconciles| {
+            let tracked = move |object, context| {
+                reconciles.track_future(TryFutureExt::into_future(reconciler(object, context)))
+            };
+            controller.run(tracked, |_, _: &F::Error, _| Action::retry(), context)
         })
     }
 
@@ -92,13 +100,15 @@ impl ManagedController {
         controller: Controller<K>,
         reconciler: impl Reconcile<K>,
     ) -> Self {
-        Self::with(name, controller, |controller| controller.run_with(reconciler))
+        Self::with(name, controller, |controller, reconciles| {
+            controller.run_with(Tracked { reconciler, _token: reconciles.token() })
+        })
     }
 
     fn with<K: Managed, E, S>(
         name: &str,
         controller: Controller<K>,
-        run: impl FnOnce(Controller<K>) -> S + Send + 'static,
+        run: impl FnOnce(Controller<K>, TaskTracker) -> S + Send + 'static,
     ) -> Self
     where
         E: std::error::Error + Send + Sync + 'static,
@@ -109,7 +119,7 @@ impl ManagedController {
         let name: Arc<str> = name.into();
         let in_all_namespaces = paths.iter().any(|path| !path.contains("/namespaces/"));
         let reconciling = Reconciling { name: Arc::clone(&name), in_all_namespaces };
-        let run: RunController = Box::new(move |surroundings, stop| {
+        let run: RunController = Box::new(move |surroundings, stop, reconciles| {
             let Surroundings { assignments, caches, streaming_lists, refusals, watch_errors } = surroundings;
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = if streaming_lists { controller.prefer_streaming_lists() } else { controller };
@@ -122,9 +132,36 @@ impl ManagedController {
                 Some(assignments) => controller.assigned_by(assignments),
                 None => controller,
             };
-            Box::pin(poll(reconciling, run(controller), refusals, watch_errors, stop))
+            let output = run(controller, reconciles.clone());
+            Box::pin(poll(reconciling, output, refusals, watch_errors, stop))
         });
         Self { name, monitor, paths, while_served: false, run }
+    }
+}
+
+/// A reconciler. Each of its reconciles has it, and so the token is dropped after the last one.
+struct Tracked<R> {
+    reconciler: R,
+    _token: TaskTrackerToken,
+}
+
+impl<K: Send + Sync, R: Reconcile<K>> Reconcile<K> for Tracked<R> {
+    type Error = R::Error;
+
+    fn reconcile(&self, object: Arc<K>) -> impl Future<Output = Result<Action, R::Error>> + Send {
+        self.reconciler.reconcile(object)
+    }
+
+    fn on_error(&self, object: Arc<K>, error: &R::Error) -> impl Future<Output = Action> + Send {
+        self.reconciler.on_error(object, error)
+    }
+
+    fn on_outcome(
+        &self,
+        object: Arc<K>,
+        outcome: Outcome<'_, R::Error>,
+    ) -> impl Future<Output = Action> + Send {
+        self.reconciler.on_outcome(object, outcome)
     }
 }
 

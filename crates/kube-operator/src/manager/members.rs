@@ -19,6 +19,7 @@ use kube_runtime::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 /// The name of what runs the clusters.
@@ -140,8 +141,8 @@ fn work_of(
     };
     let span = tracing::info_span!("cluster", cluster.name = %cluster.name());
     let store = cluster.forget_store_at_end(&name);
-    let run = move |stop| {
-        let running = run(surroundings, stop);
+    let run = move |stop, reconciles: &TaskTracker| {
+        let running = run(surroundings, stop, reconciles);
         async move {
             let _store = store;
             running.await

@@ -37,7 +37,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 impl Manager {
     /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.
@@ -368,7 +368,7 @@ impl Running<'_> {
             refusals: self.refusals.clone(),
             watch_errors: None,
         };
-        self.controllers.start(name, |stop| run(surroundings, stop));
+        self.controllers.start(name, |stop| run(surroundings, stop, &TaskTracker::new()));
     }
 
     fn start_members(&mut self, hub: Client, members: Members) {

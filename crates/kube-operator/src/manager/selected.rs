@@ -1,15 +1,12 @@
 //! A controller on a cluster while the labels of that match.
 
-use crate::clusters::{Cluster, Look, Work, WorkResult};
-use futures::{
-    FutureExt,
-    future::{BoxFuture, pending},
-};
+use crate::clusters::{Cluster, Look, RunWork, Work, WorkResult};
+use futures::{FutureExt, future::pending};
 use kube_core::{Selector, SelectorExt};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Runs the controller that `make` returns while the labels of the cluster match all selectors, each time another one. The first is made at
 /// once if they do. Reconciles that do not end within `limit` when the labels do not match any more are aborted.
@@ -24,12 +21,11 @@ pub(super) fn while_selected(
     let next = match_all(&selectors, &cluster.labels()).then(|| shown.begin(make()));
     let selected =
         Selected { name: Arc::clone(&name), shown: shown.clone(), labels, selectors, limit, make, next };
-    Work { name, look: Box::new(move || shown.look()), run: Box::new(move |stop| selected.run(stop).boxed()) }
+    let run = move |stop, reconciles: &TaskTracker| selected.run(stop, reconciles.clone()).boxed();
+    Work { name, look: Box::new(move || shown.look()), run: Box::new(run) }
 }
 
 type Labels = Arc<BTreeMap<String, String>>;
-
-type Run = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, WorkResult> + Send>;
 
 struct Selected<F> {
     name: Arc<str>,
@@ -39,11 +35,11 @@ struct Selected<F> {
     limit: Duration,
     make: F,
     /// The controller that was made and does not run yet.
-    next: Option<Run>,
+    next: Option<RunWork>,
 }
 
 impl<F: Fn() -> Work> Selected<F> {
-    async fn run(self, stop: CancellationToken) -> WorkResult {
+    async fn run(self, stop: CancellationToken, reconciles: TaskTracker) -> WorkResult {
         let Self { name, shown, mut labels, selectors, limit, make, mut next } = self;
         loop {
             if next.is_none() {
@@ -55,7 +51,7 @@ impl<F: Fn() -> Work> Selected<F> {
             }
             let run = next.take().unwrap_or_else(|| shown.begin(make()));
             let ends = stop.child_token();
-            let mut running = run(ends.clone());
+            let mut running = run(ends.clone(), &reconciles);
             let result = tokio::select! {
                 // It was told to stop, or should not have ended: the cluster decides what follows.
                 result = &mut running => return result,
@@ -64,13 +60,15 @@ impl<F: Fn() -> Work> Selected<F> {
                     timeout(limit, running).await
                 }
             };
-            shown.end();
             match result {
                 Ok(result) => result?,
                 Err(_) => {
-                    tracing::warn!(%name, "its reconciles did not stop within the grace period and are aborted")
+                    tracing::warn!(%name, "its reconciles did not stop within the grace period and are aborted");
+                    reconciles.close();
+                    reconciles.wait().await; // what blocks its thread goes on
                 }
             }
+            shown.end();
         }
     }
 }
@@ -83,7 +81,7 @@ type Shows = Box<dyn Fn() -> Look + Send + Sync>;
 
 impl Shown {
     /// This is the controller from now on. Returns what runs it.
-    fn begin(&self, work: Work) -> Run {
+    fn begin(&self, work: Work) -> RunWork {
         *self.0.lock() = Some(work.look);
         work.run
     }

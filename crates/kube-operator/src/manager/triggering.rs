@@ -21,7 +21,7 @@ use std::{
     sync::Arc,
 };
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
 /// The capacity of the queue of changes, at first.
@@ -68,7 +68,7 @@ impl WatchOnCluster {
             let synced = store.is_ready() && shown.shows_present_clusters();
             Look { synced, fault: faults.present(&shown.snapshot(), synced) }
         };
-        let run = move |stop: CancellationToken| {
+        let run = move |stop: CancellationToken, _: &TaskTracker| {
             let work = async move {
                 let _kept = kept;
                 let Some(changes) = changes else { return Err(BoxError::from(Ended)) };

@@ -16,6 +16,8 @@ mod clusters_addresses;
 #[cfg(feature = "manager")]
 mod clusters_announced;
 #[cfg(feature = "manager")]
+mod clusters_blocked;
+#[cfg(feature = "manager")]
 mod clusters_exchanged;
 #[cfg(feature = "manager")]
 mod clusters_flood;
@@ -23,6 +25,8 @@ mod clusters_flood;
 mod clusters_input;
 #[cfg(feature = "manager")]
 mod clusters_memory;
+#[cfg(feature = "manager")]
+mod clusters_providers;
 #[cfg(feature = "manager")]
 mod clusters_removal;
 #[cfg(feature = "manager")]
@@ -35,6 +39,8 @@ mod clusters_shards;
 mod clusters_stores;
 #[cfg(feature = "manager")]
 mod clusters_triggers;
+#[cfg(feature = "manager")]
+mod clusters_twins;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]

@@ -44,6 +44,10 @@ impl Log {
         std::mem::take(&mut self.0.lock())
     }
 
+    pub(crate) fn entries(&self) -> Vec<String> {
+        self.0.lock().clone()
+    }
+
     pub(crate) fn count(&self, entry: &str) -> usize {
         self.0.lock().iter().filter(|known| *known == entry).count()
     }

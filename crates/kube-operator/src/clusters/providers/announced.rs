@@ -5,8 +5,10 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec},
     name::ClusterName,
+    unusable::Unusable,
 };
 use futures::{Stream, StreamExt, stream};
+use kube_client::error::ErrorChain;
 use kube_core::{Resource, ResourceExt};
 use kube_runtime::watcher::{self, Event};
 use std::collections::{BTreeSet, VecDeque};
@@ -67,8 +69,10 @@ pub(super) fn of_objects<K: Resource + Send + 'static>(
     watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
     name_of: NameOf,
     spec_of: impl AsyncSpec<K>,
+    unusable: Unusable,
 ) -> impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send {
-    let reader = ObjectReader { announced: Announced::default(), first: First::default(), name_of, spec_of };
+    let (announced, first) = (Announced::default(), First::default());
+    let reader = ObjectReader { announced, first, name_of, spec_of, unusable };
     let state = (Box::pin(watch), reader, VecDeque::new());
     stream::unfold(state, |(mut watch, mut reader, mut pending)| async move {
         loop {
@@ -110,16 +114,18 @@ struct ObjectReader<S> {
     first: First,
     name_of: NameOf,
     spec_of: S,
+    unusable: Unusable,
 }
 
 impl<S> ObjectReader<S> {
     /// Objects of a list that cannot be decoded exist.
     fn cannot_read(&mut self, error: &watcher::Error) {
         for (namespace, name) in error.undecodable_names() {
+            let place = place(namespace, name);
             // Without a name it cannot have been announced.
-            if let Ok(name) = (self.name_of)(namespace, name) {
-                self.announced.seen(&name);
-            }
+            let name = (self.name_of)(namespace, name).ok();
+            name.iter().for_each(|name| self.announced.seen(name));
+            self.unusable.add(&place, name, ErrorChain(error).to_string());
         }
     }
 
@@ -148,30 +154,51 @@ impl<S> ObjectReader<S> {
         S: AsyncSpec<K>,
     {
         let name_of = |object: &K| (self.name_of)(object.namespace().as_deref(), &object.name_any());
+        let place = |object: &K| place(object.namespace().as_deref(), &object.name_any());
         match event {
             Event::Init => {
                 self.announced.begin();
+                self.unusable.begin();
                 Vec::new()
             }
-            Event::InitDone => self.announced.end().into_iter().map(ClusterEvent::Removed).map(Ok).collect(),
+            Event::InitDone => {
+                self.unusable.end();
+                self.announced.end().into_iter().map(ClusterEvent::Removed).map(Ok).collect()
+            }
             Event::InitApply(object) | Event::Apply(object) => {
+                let place = place(&object);
                 let name = match name_of(&object) {
                     Ok(name) => name,
-                    Err(error) => return vec![Err(error)],
+                    Err(error) => {
+                        self.unusable.add(&place, None, error.to_string());
+                        return vec![Err(error)];
+                    }
                 };
                 self.announced.seen(&name);
                 let spec = self.spec_of.read(object, name.clone()).await;
-                vec![spec.map(|spec| {
-                    self.announced.add(name);
-                    spec.into()
-                })]
+                match &spec {
+                    Ok(_) => {
+                        self.unusable.remove(&place);
+                        self.announced.add(name);
+                    }
+                    Err(error) => self.unusable.add(&place, Some(name), error.to_string()),
+                }
+                vec![spec.map(ClusterEvent::from)]
             }
-            Event::Delete(object) => match name_of(&object) {
-                Ok(name) if self.announced.remove(&name) => vec![Ok(ClusterEvent::Removed(name))],
-                _ => Vec::new(), // it was never announced
-            },
+            Event::Delete(object) => {
+                self.unusable.remove(&place(&object));
+                match name_of(&object) {
+                    Ok(name) if self.announced.remove(&name) => vec![Ok(ClusterEvent::Removed(name))],
+                    _ => Vec::new(), // it was never announced
+                }
+            }
         }
     }
+}
+
+/// An object, in words.
+fn place(namespace: Option<&str>, name: &str) -> String {
+    format!("{}/{name}", namespace.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
     name::ClusterName,
+    unusable::Unusable,
 };
 use futures::stream;
 use kube_client::{
@@ -27,7 +28,9 @@ impl Clusters {
     pub fn contexts(place: impl Into<String>, kubeconfig: Kubeconfig) -> Self {
         let place = place.into();
         let source = format!("the contexts of {place}");
-        let state = (Contexts::new(place, kubeconfig), First::default(), VecDeque::new(), false);
+        let unusable = Unusable::default();
+        let contexts = Contexts::new(place, kubeconfig, unusable.clone());
+        let state = (contexts, First::default(), VecDeque::new(), false);
         let events =
             stream::unfold(state, |(mut contexts, mut first, mut pending, mut is_again)| async move {
                 loop {
@@ -44,7 +47,7 @@ impl Clusters {
                     pending.extend(first.read(&contexts.unusable(), Instant::now()));
                 }
             });
-        Self::of(source, events)
+        Self::of(source, events).telling(unusable)
     }
 }
 
@@ -53,6 +56,7 @@ struct Contexts {
     kubeconfig: Kubeconfig,
     /// Those that were not announced yet.
     left: Vec<Context>,
+    unusable: Unusable,
 }
 
 struct Context {
@@ -62,10 +66,10 @@ struct Context {
 }
 
 impl Contexts {
-    fn new(place: String, kubeconfig: Kubeconfig) -> Self {
+    fn new(place: String, kubeconfig: Kubeconfig, unusable: Unusable) -> Self {
         let names = kubeconfig.contexts.iter().map(|context| context.name.clone());
         let left = names.map(|name| Context { name, problem: None }).collect();
-        Self { place, kubeconfig, left }
+        Self { place, kubeconfig, left, unusable }
     }
 
     /// Those that can be used now, and errors that were not there before.
@@ -75,19 +79,25 @@ impl Contexts {
             let name = match self.name_of(&context) {
                 Ok(name) => name,
                 Err(error) => {
+                    self.unusable.add(&context.name, None, error.to_string());
                     events.push(Err(error));
                     continue;
                 }
             };
             let options = KubeConfigOptions { context: Some(context.name.clone()), ..Default::default() };
             match Config::from_custom_kubeconfig(self.kubeconfig.clone(), &options).await {
-                Ok(config) => events.push(Ok(ClusterSpec::new(name, config).into())),
+                Ok(config) => {
+                    self.unusable.remove(&context.name);
+                    events.push(Ok(ClusterSpec::new(name, config).into()));
+                }
                 Err(source) if !self.may_change(&context.name, &source) => {
+                    self.unusable.add(&context.name, Some(name), ErrorChain(&source).to_string());
                     let (context, place) = (context.name, self.place.clone());
                     events.push(Err(ClusterError::Context { context, place, source }));
                 }
                 Err(source) => {
                     let problem = ErrorChain(&source).to_string();
+                    self.unusable.add(&context.name, Some(name), problem.clone());
                     if context.problem.as_ref() != Some(&problem) {
                         let (context, place) = (context.name.clone(), self.place.clone());
                         events.push(Err(ClusterError::Context { context, place, source }));
@@ -206,7 +216,7 @@ mod tests {
             file.display()
         );
         let kubeconfig = Kubeconfig::from_yaml(&kubeconfig).unwrap();
-        let mut contexts = Contexts::new("the test".to_owned(), kubeconfig);
+        let mut contexts = Contexts::new("the test".to_owned(), kubeconfig, Unusable::default());
         let texts = async |contexts: &mut Contexts| -> Vec<String> {
             contexts.read().await.into_iter().map(text).collect()
         };

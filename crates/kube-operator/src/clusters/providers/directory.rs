@@ -5,6 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
     name::ClusterName,
+    unusable::Unusable,
 };
 use futures::stream;
 use kube_client::{Config, config::KubeConfigOptions};
@@ -31,7 +32,8 @@ impl Clusters {
     pub fn directory(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let source = format!("the directory {}", path.display());
-        let directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        let unusable = Unusable::default();
+        let directory = Directory::new(path, unusable.clone());
         let state = (directory, First::default(), VecDeque::new(), false);
         let events = stream::unfold(state, |(mut directory, mut first, mut pending, mut wait)| async move {
             loop {
@@ -47,7 +49,7 @@ impl Clusters {
                 }
             }
         });
-        Self::of(source, events)
+        Self::of(source, events).telling(unusable)
     }
 }
 
@@ -55,6 +57,7 @@ struct Directory {
     path: PathBuf,
     files: BTreeMap<PathBuf, File>,
     last_error: Option<String>,
+    unusable: Unusable,
 }
 
 /// The content of a file, or why it cannot be read.
@@ -65,11 +68,15 @@ struct File {
     content: Content,
     /// The cluster that was announced.
     cluster: Option<ClusterName>,
-    /// Why the content cannot be used. It is tried again: what the kubeconfig names may come later, such as a certificate.
-    unusable: Option<String>,
+    /// Why it cannot be used. It is tried again: what the kubeconfig names may come later, such as a certificate.
+    problem: Option<String>,
 }
 
 impl Directory {
+    fn new(path: PathBuf, unusable: Unusable) -> Self {
+        Self { path, files: BTreeMap::new(), last_error: None, unusable }
+    }
+
     /// What has changed since the last time.
     async fn read(&mut self) -> Vec<Result<ClusterEvent, ClusterError>> {
         let present = match contents(&self.path).await {
@@ -78,24 +85,24 @@ impl Directory {
                 // It may come back: what it had stays.
                 let text = source.to_string();
                 let is_known = self.last_error.replace(text.clone()) == Some(text);
-                let error = ClusterError::File { path: self.path.clone(), source };
+                self.unusable.set_unreadable(true);
+                let error = ClusterError::Directory { path: self.path.clone(), source };
                 return if is_known { Vec::new() } else { vec![Err(error)] };
             }
         };
         self.last_error = None;
+        self.unusable.set_unreadable(false);
         let mut events = Vec::new();
         self.files.retain(|path, file| {
             let stays = present.contains_key(path);
-            if !stays && let Some(name) = file.cluster.take() {
-                events.push(Ok(ClusterEvent::Removed(name)));
+            if !stays {
+                self.unusable.remove(&path.display().to_string());
+                events.extend(file.cluster.take().map(|name| Ok(ClusterEvent::Removed(name))));
             }
             stays
         });
-        if !events.is_empty() {
-            self.files.retain(|_, file| file.cluster.is_some()); // the name that one of them wants may be free now
-        }
         for (path, content) in present {
-            if self.files.get(&path).is_none_or(|file| file.content != content || file.unusable.is_some()) {
+            if self.files.get(&path).is_none_or(|file| file.content != content || file.problem.is_some()) {
                 events.extend(self.changed(path, content).await);
             }
         }
@@ -104,52 +111,59 @@ impl Directory {
 
     /// The clusters of files that could not be used up to now, and may be later.
     fn unusable(&self) -> Vec<ClusterName> {
-        let may_be =
-            |file: &File| file.cluster.is_none() && (file.content.is_err() || file.unusable.is_some());
-        let files = self.files.iter().filter(|(_, file)| may_be(file));
-        files.filter_map(|(path, _)| name_of(path).ok()).collect()
+        let files = self.files.iter().filter(|(_, file)| file.cluster.is_none() && file.problem.is_some());
+        let names =
+            files.filter_map(|(path, _)| name_of(path).ok().filter(|name| self.holder(name, path).is_none()));
+        names.collect()
     }
 
+    /// Another file that has this name.
+    fn holder(&self, name: &ClusterName, path: &Path) -> Option<String> {
+        let mut files = self.files.iter();
+        let holder = files.find(|(other, file)| *other != path && file.cluster.as_ref() == Some(name));
+        holder.map(|(other, _)| other.display().to_string())
+    }
+
+    /// What a file says now. Errors are returned once.
     async fn changed(
         &mut self,
         path: PathBuf,
         content: Content,
     ) -> Option<Result<ClusterEvent, ClusterError>> {
-        let name = name_of(&path);
-        let other = self.files.iter().find(|(other, file)| {
-            **other != path && name.as_ref().is_ok_and(|name| file.cluster.as_ref() == Some(name))
-        });
-        let holder = other.map(|(other, _)| other.display().to_string());
-        let problem = content.as_ref().err().cloned();
-        let file = self.files.entry(path.clone()).or_insert(File {
-            content: Ok(Vec::new()),
-            cluster: None,
-            unusable: None,
-        });
+        let spec = self.spec(&path, content.as_ref().err()).await;
+        let place = path.display().to_string();
+        let new = || File { content: Ok(Vec::new()), cluster: None, problem: None };
+        let file = self.files.entry(path).or_insert_with(new);
         file.content = content;
-        let unusable = file.unusable.take();
+        match spec {
+            Ok(spec) => {
+                (file.cluster, file.problem) = (Some(spec.name.clone()), None);
+                self.unusable.remove(&place);
+                Some(Ok(spec.into()))
+            }
+            Err(error) => {
+                let text = error.to_string();
+                self.unusable.add(&place, file.cluster.clone(), text.clone());
+                let is_known = file.problem.replace(text.clone()) == Some(text);
+                (!is_known).then_some(Err(error))
+            }
+        }
+    }
+
+    async fn spec(&self, path: &Path, problem: Option<&String>) -> Result<ClusterSpec, ClusterError> {
         if let Some(problem) = problem {
-            return Some(Err(ClusterError::File { path, source: io::Error::other(problem) }));
+            return Err(ClusterError::File {
+                path: path.to_owned(),
+                source: io::Error::other(problem.clone()),
+            });
         }
-        let name = match (name, holder) {
-            (Ok(name), None) => name,
-            (Err(error), _) => return Some(Err(error)),
-            (Ok(name), Some(holder)) => {
-                let source_name = path.display().to_string();
-                return Some(Err(ClusterError::Claimed { name, source_name, holder }));
-            }
-        };
-        match Config::from_kubeconfig_file(&path, &KubeConfigOptions::default()).await {
-            Ok(config) => {
-                file.cluster = Some(name.clone());
-                Some(Ok(ClusterSpec::new(name, config).into()))
-            }
-            Err(source) => {
-                let error = ClusterError::Kubeconfig { path, source };
-                file.unusable = Some(error.to_string());
-                (file.unusable != unusable).then_some(Err(error))
-            }
+        let name = name_of(path)?;
+        if let Some(holder) = self.holder(&name, path) {
+            return Err(ClusterError::Claimed { name, source_name: path.display().to_string(), holder });
         }
+        let config = Config::from_kubeconfig_file(path, &KubeConfigOptions::default()).await;
+        let config = config.map_err(|source| ClusterError::Kubeconfig { path: path.to_owned(), source })?;
+        Ok(ClusterSpec::new(name, config))
     }
 }
 
@@ -226,8 +240,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let write = |name: &str, text: &str| fs::write(path(name), text).unwrap();
-        let mut directory =
-            Directory { path: folder.path().to_owned(), files: BTreeMap::new(), last_error: None };
+        let mut directory = Directory::new(folder.path().to_owned(), Unusable::default());
         write("east.yaml", &kubeconfig("a"));
         write("west", &kubeconfig("b"));
         write("..data", "hidden");
@@ -254,6 +267,16 @@ mod tests {
         fs::remove_file(path("east.yaml")).unwrap();
         assert_eq!(read(&mut directory).await, ["-east", "+east https://e:6443/"]);
 
+        fs::write(path("a b.yaml"), kubeconfig("f")).unwrap();
+        fs::write(path("west.yml"), "kind: Config").unwrap();
+        assert_eq!(read(&mut directory).await.len(), 2, "an error each");
+        fs::remove_file(path("east.json")).unwrap();
+        assert_eq!(read(&mut directory).await, ["-east"], "and once, whatever else is removed");
+        assert_eq!(directory.unusable.problems().len(), 2);
+        fs::remove_file(path("a b.yaml")).unwrap();
+        fs::remove_file(path("west.yml")).unwrap();
+        assert_eq!((read(&mut directory).await, directory.unusable.problems()), (vec![], vec![]));
+
         let moved = folder.path().with_extension("moved");
         fs::rename(folder.path(), &moved).unwrap();
         assert_eq!(read(&mut directory).await.len(), 1, "an error");
@@ -268,7 +291,7 @@ mod tests {
     async fn a_kubeconfig_whose_files_come_later_is_used_then() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        let mut directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        let mut directory = Directory::new(path, Unusable::default());
         let files = tempfile::tempdir().unwrap();
         let certificate = files.path().join("ca.crt");
         let named = format!("certificate-authority: '{}', server", certificate.display());
@@ -291,7 +314,7 @@ mod tests {
         let (folder, volume) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (link, target) = (folder.path().join("east.yaml"), volume.path().join("east.yaml"));
         let path = folder.path().to_owned();
-        let mut directory = Directory { path, files: BTreeMap::new(), last_error: None };
+        let mut directory = Directory::new(path, Unusable::default());
         fs::write(&target, kubeconfig("a")).unwrap();
         symlink(&target, &link).unwrap();
         assert_eq!(read(&mut directory).await, ["+east https://a:6443/"]);

@@ -1,14 +1,18 @@
 //! Clusters that the program names: a fixed list, and a channel.
 
-use crate::clusters::event::{ClusterEvent, ClusterSpec, Clusters};
-use futures::stream;
+use crate::clusters::{
+    error::ClusterError,
+    event::{ClusterEvent, ClusterSpec, Clusters},
+};
+use futures::{StreamExt, stream};
+use std::collections::BTreeSet;
 use tokio::sync::mpsc;
 
 /// How many events wait in a channel until the fleet takes them.
 const CHANNEL: usize = 64;
 
 impl Clusters {
-    /// These clusters, for as long as the program runs.
+    /// These clusters, for as long as the program runs. Of two with one name, the second is an error in the log.
     ///
     /// ```
     /// use kube_client::Config;
@@ -20,15 +24,25 @@ impl Clusters {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn fixed(clusters: impl IntoIterator<Item = ClusterSpec>) -> Self {
-        let events: Vec<_> = clusters.into_iter().map(|spec| Ok(spec.into())).collect();
+        let mut names = BTreeSet::new();
+        let events = clusters.into_iter().map(|spec| match names.insert(spec.name.clone()) {
+            true => Ok(spec.into()),
+            false => Err(ClusterError::Claimed {
+                name: spec.name,
+                source_name: "the fixed list".to_owned(),
+                holder: "an earlier entry".to_owned(),
+            }),
+        });
+        let events: Vec<_> = events.collect();
         Self::of("the fixed list", stream::iter(events))
     }
 
     /// Clusters that the program adds and removes while it runs. When the sender is dropped, the clusters stay.
-    /// [`ClusterEvent::InitDone`] says that those are sent that there are at the start.
+    /// [`ClusterEvent::InitDone`] says that those are sent that there are at the start; to drop the sender does not, as a task that panics
+    /// drops it too.
     pub fn channel() -> (mpsc::Sender<ClusterEvent>, Self) {
         let (sender, mut receiver) = mpsc::channel(CHANNEL);
         let events = stream::poll_fn(move |cx| receiver.poll_recv(cx).map(|event| event.map(Ok)));
-        (sender, Self::of("the channel of the program", events))
+        (sender, Self::of("the channel of the program", events.chain(stream::pending())))
     }
 }

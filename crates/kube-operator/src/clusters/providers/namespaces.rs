@@ -5,6 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterSpec, Clusters},
     name::ClusterName,
+    unusable::Unusable,
 };
 use k8s_openapi::api::core::v1::Namespace;
 use kube_client::{Api, Client, Config};
@@ -27,7 +28,9 @@ impl Clusters {
         let path = api.resource_url().to_owned();
         let watches = WatchMonitor::new(&source, "Namespace");
         let watch = watches.watcher(api, watched).default_backoff();
-        Self::of(source, of_objects(watch, name_of, OfNamespace(config))).watching(path, watches)
+        let unusable = Unusable::default();
+        let events = of_objects(watch, name_of, OfNamespace(config), unusable.clone());
+        Self::of(source, events).watching(path, watches).telling(unusable)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterSpec, Clusters},
     name::ClusterName,
+    unusable::Unusable,
 };
 use k8s_openapi::api::core::v1::Secret;
 use kube_client::{Api, Client, client::KubeconfigSecret, config::KubeconfigAllowList};
@@ -18,7 +19,8 @@ use kube_runtime::{
 ///
 /// Their names are `namespace/name` of the Secrets, their labels those of the Secrets. Whoever may write such a Secret decides where the
 /// program connects, and what it would run there and here: settings that reach beyond the cluster, such as `exec`, are refused by name
-/// unless they are [allowed](Self::allow).
+/// unless they are [allowed](Self::allow). A Secret with a name that comes before can take the cluster of another one, by leading to a
+/// server that says to be it: those who write into one [namespace](Self::namespace) are trusted with the clusters of each other.
 ///
 /// A changed Secret exchanges the credentials of its cluster; one that cannot be used any more keeps them, with an error in the log. A
 /// deleted Secret, or one without the label, removes its cluster.
@@ -86,7 +88,9 @@ impl From<SecretClusters> for Clusters {
         let path = api.resource_url().to_owned();
         let watches = WatchMonitor::new(&source, "Secret");
         let watch = watches.watcher(api, config).default_backoff();
-        Self::of(source, of_objects(watch, name_of, secrets)).watching(path, watches)
+        let unusable = Unusable::default();
+        let events = of_objects(watch, name_of, secrets, unusable.clone());
+        Self::of(source, events).watching(path, watches).telling(unusable)
     }
 }
 
