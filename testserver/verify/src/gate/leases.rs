@@ -31,25 +31,28 @@ pub(super) async fn respond(
     body: Bytes,
 ) -> io::Result<Response<Body>> {
     let (renewals, server) = (&session.renewals, &session.server);
-    let is_read = parts.method == Method::GET;
     let is_dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun="));
     let is_replaced = parts.method == Method::PUT && target.subresource.is_empty() && !is_dry_run;
     if is_replaced && let Some((head, answer)) = renewals.answer(server, &parts, &body) {
         return Ok(Response::from_parts(head, full(answer)));
     }
-    if is_read && is_watch(parts.uri.query().unwrap_or_default()) {
-        renewals.are_watched();
-    } else if is_read || is_replaced {
-        let uri = parts.uri.clone();
-        let (head, body) = forward(session, parts, body).await?.into_parts();
-        let answer = body.collect().await?.to_bytes();
-        if is_read {
-            return Ok(Response::from_parts(head, full(renewals.shown(answer))));
+    renewals.write(server);
+    if parts.method == Method::GET {
+        if is_watch(parts.uri.query().unwrap_or_default()) {
+            renewals.end(server);
+        } else {
+            renewals.are_read();
         }
-        renewals.accepted(server, uri, &head, &answer);
-        return Ok(Response::from_parts(head, full(answer)));
+        return forward(session, parts, body).await;
     }
-    forward(session, parts, body).await
+    let uri = parts.uri.clone();
+    let body = renewals.meant(uri.path(), body);
+    let (head, body) = forward(session, parts, body).await?.into_parts();
+    let answer = body.collect().await?.to_bytes();
+    if is_replaced {
+        renewals.accepted(server, uri, &head, &answer);
+    }
+    Ok(Response::from_parts(head, full(answer)))
 }
 
 /// Another process takes the Leases of the operator, and holds them for a minute after this has returned. `begun_at` is the time of the
@@ -59,6 +62,7 @@ pub(crate) async fn take_leases(session: &Arc<Session>, begun_at: Timestamp) {
     if leases.is_empty() {
         return;
     }
+    session.write_renewals();
     session.fire();
     let until = Instant::now() + GRACE + LEADS;
     for lease in leases {

@@ -109,6 +109,7 @@ async fn respond(
     if parts.method != Method::GET {
         tokio::time::sleep(ROUND_TRIP).await;
         session.alive(incarnation).await;
+        session.write_renewals();
         return write::respond(session, incarnation, &target, parts, body).await;
     }
     let query = parts.uri.query().unwrap_or_default().to_owned();
