@@ -17,7 +17,7 @@ use k8s_openapi::{
 };
 use kube::{
     Api, Client,
-    api::{ObjectMeta, PostParams},
+    api::{DeleteParams, ObjectMeta, PostParams},
 };
 use kube_testserver::{ApiServer, Fault, Match};
 use kube_verify::Family;
@@ -141,6 +141,27 @@ fn a_leader_that_goes_on_without_its_lease_is_found() {
     assert_eq!(report.families(), [Family::LostLease], "{report}");
     let (_, finding) = report.findings().next().unwrap();
     assert!(finding.to_string().starts_with("[two leaders] "), "{report}");
+}
+
+/// Uses Leases, and leads by none of them: it looks who leads elsewhere, and locks something while it starts.
+async fn uses_leases(client: Client) {
+    let lock = async {
+        leases(&client).get_opt("elsewhere").await?;
+        let metadata = ObjectMeta { name: Some("lock".into()), ..ObjectMeta::default() };
+        let lock = Lease { metadata, spec: Some(ALONE.spec()) };
+        leases(&client).create(&PostParams::default(), &lock).await?;
+        sleep(ALONE.period).await;
+        leases(&client).delete("lock", &DeleteParams::default()).await
+    };
+    // A process before may have left it.
+    drop(lock.await);
+    control(client.clone(), one_child).await;
+}
+
+#[test]
+fn who_only_uses_leases_leads_by_none() {
+    let report = verify(|_| uses_leases).families([Family::LostLease]).report();
+    assert!(report.tried() == 0 && report.to_string().contains("no fault can be tried"), "{report}");
 }
 
 /// A replica beside which another one leads or waits, in the same process. It does not read the Lease while it leads.

@@ -95,9 +95,6 @@ async fn respond(
     session.alive(incarnation).await;
     let Some(target) = Target::of(parts.uri.path()) else { return forward(session, parts, body).await };
     if target.is_housekeeping() {
-        if target.is_lease() && !target.name.is_empty() {
-            session.trace(|trace| trace.leases.insert(parts.uri.path().to_owned()));
-        }
         if target.is_lease() {
             return leases::respond(session, &target, parts, body).await;
         }
