@@ -23,7 +23,7 @@ use kube_testserver::{ApiServer, Fault, Match};
 use kube_verify::Family;
 use tokio::time::{Instant, sleep};
 
-use super::operators::{control, one_child, verify};
+use super::operators::{Page, control, one_child, page, verify};
 
 /// Who wants to lead.
 #[derive(Clone, Copy)]
@@ -141,6 +141,25 @@ fn a_leader_that_goes_on_without_its_lease_is_found() {
     assert_eq!(report.families(), [Family::LostLease], "{report}");
     let (_, finding) = report.findings().next().unwrap();
     assert!(finding.to_string().starts_with("[two leaders] "), "{report}");
+}
+
+#[test]
+fn a_leader_may_take_as_long_as_its_lease_is_valid() {
+    async fn slow(client: Client) {
+        let slow = Candidate { period: Duration::from_secs(26), duration: Duration::from_secs(137), ..ALONE };
+        slow.lead(client).await;
+    }
+    // The Lease is taken at different times after a renewal.
+    let mut verify = verify(|_| slow);
+    for seconds in 1..3 {
+        let time = Duration::from_secs(seconds);
+        verify = verify
+            .step("wait", |step| step.advance(time))
+            .step("create another", |step| step.apply(page("b")))
+            .step("delete another", |step| step.delete::<Page>("b"));
+    }
+    let report = verify.families([Family::LostLease]).report();
+    assert!(report.is_ok(), "{report}");
 }
 
 /// Uses Leases, and leads by none of them: it looks who leads elsewhere, and locks something while it starts.

@@ -20,7 +20,7 @@ use crate::state::ObjectName;
 /// The label of the Leases of members that share objects.
 const GROUP: &str = "sharding-group";
 
-/// How long a leader may take until it has noticed that it leads no more.
+/// How long a leader may take until it has noticed that it leads no more. One whose Lease is valid for longer may take that long.
 const GRACE: Duration = Duration::from_secs(20);
 /// How long the other process leads after that.
 const LEADS: Duration = Duration::from_secs(60);
@@ -93,14 +93,15 @@ fn holder_of(lease: &Value) -> Option<&str> {
 pub(crate) async fn take_leases(session: &Arc<Session>, begun_at: Timestamp) {
     session.write_renewals();
     let other = OtherProcess { session: session.clone(), begun_at };
-    let mut taken = Vec::new();
+    let (mut taken, mut grace) = (Vec::new(), GRACE);
     for (lease, holder) in session.trace(|trace| trace.leases.clone()) {
         let now = Target::of(&lease).and_then(|target| session.object(&target.object_name()));
         // One that is gone, or was given up.
         if now.as_ref().and_then(holder_of) != Some(holder.as_str()) {
             continue;
         }
-        if other.holds(&lease).await {
+        if let Some(valid) = other.holds(&lease).await {
+            grace = grace.max(valid);
             session.log(format!("FAULT: another process takes {lease}"));
             taken.push(lease);
         }
@@ -109,11 +110,11 @@ pub(crate) async fn take_leases(session: &Arc<Session>, begun_at: Timestamp) {
         return;
     }
     session.fire();
-    let until = Instant::now() + GRACE + LEADS;
+    let until = Instant::now() + grace + LEADS;
     for lease in taken {
         tokio::spawn(other.clone().hold(lease, until));
     }
-    session.pass(GRACE).await;
+    session.pass(grace).await;
     session.another_leads_until(until);
 }
 
@@ -133,14 +134,15 @@ impl OtherProcess {
         self.session.log(format!("the other process leaves {lease}"));
     }
 
-    /// Writes that it holds a Lease; false if there is none.
-    async fn holds(&self, lease: &str) -> bool {
+    /// Writes that it holds a Lease; for how long that is valid, or `None` if there is no Lease.
+    async fn holds(&self, lease: &str) -> Option<Duration> {
         let now = self.begun_at.saturating_add(self.session.elapsed()).unwrap_or(self.begun_at);
         let renewed = now.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string();
         let spec = json!({"spec": {"holderIdentity": "another-process", "renewTime": renewed}});
         let server = &self.session.server;
-        let (code, _) = call(server, "PATCH", lease, "application/merge-patch+json", Some(&spec)).await;
-        (200..300).contains(&code)
+        let (code, lease) = call(server, "PATCH", lease, "application/merge-patch+json", Some(&spec)).await;
+        let valid = Duration::from_secs(lease["spec"]["leaseDurationSeconds"].as_u64().unwrap_or(0));
+        (200..300).contains(&code).then_some(valid)
     }
 }
 
