@@ -15,13 +15,13 @@ use kube::{
 
 use super::operators::{Failed, Page, one_child};
 
-/// The only member of its group, with the name of a pod of a StatefulSet. It renews less often than usual, so that a plan is quick.
+/// The only member of its group, with the name of a pod of a StatefulSet. It renews seldom, so that a plan is quick.
 pub(crate) async fn shares(client: Client) {
     let config = Config::new("pages", "default").identity("pages-0");
     let config = config
-        .lease_duration(Duration::from_secs(120))
-        .renew_deadline(Duration::from_secs(80))
-        .retry_period(Duration::from_secs(20));
+        .lease_duration(Duration::from_secs(360))
+        .renew_deadline(Duration::from_secs(240))
+        .retry_period(Duration::from_secs(60));
     let membership = Membership::join(client.clone(), config).unwrap();
     let maps: Api<ConfigMap> = Api::all(client.clone());
     let controller = Controller::new(Api::<Page>::all(client.clone()), watcher::Config::default())
