@@ -94,8 +94,8 @@ pub(crate) struct Trace {
     pub(crate) applied: BTreeSet<ObjectName>,
     /// Steps after which there were pods that the operator or the cluster had made.
     pub(crate) pods_after: BTreeSet<usize>,
-    /// Paths of the Leases that the operator wrote.
-    pub(crate) leases: BTreeSet<String>,
+    /// Paths of the Leases by which the operator leads, with the holder in them.
+    pub(crate) leases: BTreeMap<String, String>,
     /// Steps in which webhooks were called.
     pub(crate) webhooks_in: BTreeSet<usize>,
     /// Webhooks that were served, and never called.

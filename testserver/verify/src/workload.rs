@@ -170,6 +170,8 @@ async fn call_closure(session: &Session, webhooks: &WebhookServices, act: &CallS
         start_again(session);
         session.pass(AGAIN).await;
     }
+    // What it begins may use the server for ever.
+    session.end_renewals();
     let mut called = act(session.server.clone());
     for time in [CALL_ALONE, CALL] {
         tokio::select! {
@@ -254,6 +256,7 @@ pub(crate) async fn send_again(
     let path = uri.split('?').next().unwrap_or_default();
     let until = Instant::now() + PATIENCE;
     loop {
+        session.write_renewals();
         let (code, answer) = call(&session.server, method, uri, content_type, body).await;
         let Some(why) = why_again(session, code, &answer).filter(|_| Instant::now() < until) else {
             return (code, answer);

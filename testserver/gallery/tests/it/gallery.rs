@@ -8,7 +8,9 @@ use kube::Client;
 use kube_verify::{Family, Verify};
 
 use super::operators::{control, verify};
-use super::{caches, cleanup, edits, errors, leaders, operators, statuses, upgrades, webhooks, workloads};
+use super::{
+    caches, cleanup, edits, errors, leaders, operators, sharding, statuses, upgrades, webhooks, workloads,
+};
 
 /// How much more time than the table says is a finding of its own: machines differ.
 const SLOWER: f64 = 8.0;
@@ -121,6 +123,7 @@ gallery! {
         => reconciler!(cleanup::deletes_child).families(Family::all() - Family::Late - Family::ChildEdited);
     right_pods("correct: pods of its own", None) => workloads::verify_pods();
     right_deployment("correct: a Deployment", None) => workloads::verify_deployments();
+    right_member("correct: it shares the objects with other replicas", None) => verify(|_| sharding::shares);
     merge_without_null("a merge patch without null: what users take away stays", Some(("edit spec.note", "end state")))
         => edits::verify_merges();
     empty_text("each text has a first letter", Some(("empty spec.text", "panic"))) => edits::verify_panics_at_an_empty_text();

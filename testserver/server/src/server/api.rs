@@ -294,6 +294,11 @@ impl ApiServer {
         Self { observer: Some(observer), ..self }
     }
 
+    /// Whether an observer ([`Builder::on_response`](crate::Builder::on_response)) is told of the requests through this handle.
+    pub fn is_observed(&self) -> bool {
+        self.observer.is_some()
+    }
+
     pub(super) fn observer(&self) -> Option<&Observer> {
         self.observer.as_ref()
     }

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{
-    session::{Session, Touched},
-    target::is_lease,
-};
+use super::session::{Session, Touched};
 use crate::{
     finding::{Finding, Oracle},
     kinds::split,
@@ -29,10 +26,8 @@ impl Session {
     }
 
     fn read(&self, resources: &BTreeSet<String>) -> State {
-        let mut state = State::read(&self.server, resources);
-        let leases = state.0.iter_mut().filter(|(name, _)| is_lease(&name.resource));
-        leases.for_each(|(_, lease)| self.renewals.show(lease));
-        state
+        self.write_renewals();
+        State::read(&self.server, resources)
     }
 
     /// Whether all owners of an object are gone, so that the garbage collector takes it.

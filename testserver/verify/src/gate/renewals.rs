@@ -1,14 +1,21 @@
 //! Renewals of Leases. A leader sends one every other second, and for most of a run nothing else happens. As long as nothing at all has
-//! changed since the server accepted one, it would accept the next one, too: then it is answered here, and who reads the Lease sees its
-//! time.
+//! changed since the server accepted one, it would accept the next one, too: then it is answered here. Before anything else is asked about
+//! Leases or written, and before anyone looks at the state, the last of these is written to the server.
+//!
+//! Their answers have the version of the renewal that the server has accepted. Nobody but the leader knows it: a request that names it is
+//! one of the leader, which means the version that the server has by now.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
-use http::{StatusCode, Uri, request::Parts, response};
+use futures::FutureExt;
+use http::{HeaderMap, Request, StatusCode, Uri, request::Parts, response};
+use http_body_util::{BodyExt, Full};
 use kube_testserver::ApiServer;
 use parking_lot::Mutex;
 use serde_json::Value;
+
+use super::answer::pass;
 
 /// The field that a renewal changes, in JSON without spaces.
 const TIME: &str = r#""renewTime":""#;
@@ -27,21 +34,27 @@ pub(super) struct Renewals(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    leases: BTreeMap<String, Accepted>,
-    /// Whether Leases are watched, so that the server has to have all renewals.
-    watched: bool,
+    leases: BTreeMap<String, Renewed>,
+    /// Whether the server has to have all renewals.
+    ended: bool,
 }
 
-/// A renewal that the server has accepted.
+/// A Lease since the server has accepted a renewal.
 #[derive(Debug)]
-struct Accepted {
+struct Renewed {
     uri: Uri,
-    /// The version of the server after it.
-    version: u64,
     head: response::Parts,
     answer: Bytes,
+    /// The version in this answer.
+    known: String,
+    /// The version that the server has now.
+    version: String,
+    /// The version of the state, if nothing else has changed since.
+    state: u64,
     /// The last renewal that was answered here.
-    repeated: Option<Bytes>,
+    last: Option<Bytes>,
+    /// Its headers, until the server has it.
+    unwritten: Option<HeaderMap>,
 }
 
 impl Renewals {
@@ -53,64 +66,113 @@ impl Renewals {
         body: &Bytes,
     ) -> Option<(response::Parts, Bytes)> {
         let mut inner = self.0.lock();
-        let accepted = inner.leases.get_mut(parts.uri.path())?;
+        let is_ended = inner.ended;
+        let renewed = inner.leases.get_mut(parts.uri.path()).filter(|_| !is_ended)?;
         // As each request does: controllers of the cluster do what is due.
         server.advance(Duration::ZERO);
-        if accepted.version != server.resource_version() || accepted.uri != parts.uri {
+        if renewed.state != server.resource_version() || renewed.uri != parts.uri {
             return None;
         }
-        let repeats = match &accepted.repeated {
+        let repeats = match &renewed.last {
             Some(before) => differ_in_time(before, body),
-            None => is_renewal(&accepted.answer, body) && !is_reviewed(server),
+            None => is_renewal(&renewed.answer, body) && !is_reviewed(server),
         };
-        let answer = repeats.then(|| with_time(&accepted.answer, time_of(body)?)).flatten()?;
-        accepted.repeated = Some(body.clone());
-        Some((accepted.head.clone(), answer))
+        let answer = repeats.then(|| with_time(&renewed.answer, time_of(body)?)).flatten()?;
+        (renewed.last, renewed.unwritten) = (Some(body.clone()), Some(parts.headers.clone()));
+        Some((renewed.head.clone(), answer))
     }
 
     /// The server has answered one.
     pub(super) fn accepted(&self, server: &ApiServer, uri: Uri, head: &response::Parts, answer: &Bytes) {
+        if head.status != StatusCode::OK {
+            return;
+        }
         let mut inner = self.0.lock();
         let path = uri.path().to_owned();
         inner.leases.remove(&path);
-        let version = server.resource_version();
-        let object: Value = serde_json::from_slice(answer).unwrap_or_default();
+        let Some(version) = version_in(answer) else { return };
+        let state = server.resource_version();
         // Otherwise something else has changed meanwhile.
-        let is_last = version_of(&object) == Some(version.to_string().as_str());
-        if head.status == StatusCode::OK && is_last && !inner.watched {
-            let (head, answer) = (head.clone(), answer.clone());
-            inner.leases.insert(path, Accepted { uri, version, head, answer, repeated: None });
+        let is_last = version == state.to_string();
+        if is_last && !inner.ended && !server.is_observed() {
+            let (head, answer, known) = (head.clone(), answer.clone(), version.clone());
+            let (last, unwritten) = (None, None);
+            inner.leases.insert(path, Renewed { uri, head, answer, known, version, state, last, unwritten });
         }
+    }
+
+    /// Writes to the server what it has not yet.
+    pub(super) fn write(&self, server: &ApiServer) {
+        let unwritten = |(path, renewed): (&String, &mut Renewed)| Some((path.clone(), renewed.request()?));
+        let requests: Vec<_> = self.0.lock().leases.iter_mut().filter_map(unwritten).collect();
+        for (path, request) in requests {
+            let before = server.resource_version();
+            // At once, as nothing reviews it. If somebody else has changed the Lease, the leader is late.
+            let Some(answer) = written(server, request).now_or_never().flatten() else { continue };
+            let (version, after) = (version_in(&answer), server.resource_version());
+            if let (Some(version), Some(renewed)) = (version, self.0.lock().leases.get_mut(&path)) {
+                renewed.version = version;
+                if renewed.state == before {
+                    renewed.state = after;
+                }
+            }
+        }
+    }
+
+    /// Somebody reads Leases, and gets to know their versions.
+    pub(super) fn are_read(&self) {
+        self.0.lock().leases.retain(|_, renewed| renewed.version != renewed.known);
     }
 
     /// From now on, the server gets all renewals.
-    pub(super) fn are_watched(&self) {
-        *self.0.lock() = Inner { watched: true, ..Inner::default() };
+    pub(super) fn end(&self, server: &ApiServer) {
+        self.write(server);
+        self.0.lock().ended = true;
     }
 
-    /// The same in an answer with a Lease or a list of them.
-    pub(super) fn shown(&self, answer: Bytes) -> Bytes {
-        let Ok(mut read) = serde_json::from_slice::<Value>(&answer) else { return answer };
-        match read.get_mut("items").and_then(Value::as_array_mut) {
-            Some(leases) => leases.iter_mut().for_each(|lease| self.show(lease)),
-            None => self.show(&mut read),
+    /// The body of a request about a Lease, with the version that its sender means.
+    pub(super) fn meant(&self, path: &str, body: Bytes) -> Bytes {
+        match self.0.lock().leases.get(path) {
+            Some(renewed) if renewed.version != renewed.known => renewed.meant(body),
+            _ => body,
         }
-        read.to_string().into()
+    }
+}
+
+impl Renewed {
+    /// The request of the last renewal, if the server has not seen it. It will have.
+    fn request(&mut self) -> Option<Request<Full<Bytes>>> {
+        let (headers, body) = (self.unwritten.take()?, self.meant(self.last.clone()?));
+        let mut request = Request::put(self.uri.clone()).body(Full::new(body)).ok()?;
+        *request.headers_mut() = headers;
+        Some(request)
     }
 
-    /// Shows the time of the last renewal in a Lease that the server has as it was before it.
-    pub(super) fn show(&self, lease: &mut Value) {
-        let inner = self.0.lock();
-        let metadata = &lease["metadata"];
-        let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-        let end = format!("/namespaces/{}/leases/{}", text("namespace"), text("name"));
-        let Some((_, accepted)) = inner.leases.iter().find(|(path, _)| path.ends_with(&end)) else { return };
-        let is_same = version_of(lease) == Some(accepted.version.to_string().as_str());
-        let time = accepted.repeated.as_ref().filter(|_| is_same).and_then(|body| time_of(body));
-        if let Some(time) = time {
-            lease["spec"]["renewTime"] = time.into();
-        }
+    /// A body with the version of the server in the place of the known one: of an object, in preconditions, in a JSON patch.
+    fn meant(&self, body: Bytes) -> Bytes {
+        let Ok(mut value) = serde_json::from_slice::<Value>(&body) else { return body };
+        let mut is_named = false;
+        let mut name = |version: Option<&mut Value>| {
+            if let Some(version) = version.filter(|version| **version == *self.known) {
+                *version = self.version.clone().into();
+                is_named = true;
+            }
+        };
+        name(value.pointer_mut("/metadata/resourceVersion"));
+        name(value.pointer_mut("/preconditions/resourceVersion"));
+        let operations = value.as_array_mut().into_iter().flatten();
+        operations
+            .filter(|operation| operation["path"] == "/metadata/resourceVersion")
+            .for_each(|operation| name(operation.get_mut("value")));
+        if is_named { value.to_string().into() } else { body }
     }
+}
+
+/// The answer to a renewal that the server accepts.
+async fn written(server: &ApiServer, request: Request<Full<Bytes>>) -> Option<Bytes> {
+    let (head, body) = pass(server, request).await.ok()?.into_parts();
+    let body = body.collect().await.ok()?.to_bytes();
+    (head.status == StatusCode::OK).then_some(body)
 }
 
 /// What is before the time of a renewal, the time, and what is after it.
@@ -150,8 +212,10 @@ fn is_renewal(answer: &[u8], body: &[u8]) -> bool {
     read(answer).is_some_and(|answer| read(body) == Some(answer))
 }
 
-fn version_of(lease: &Value) -> Option<&str> {
-    lease["metadata"]["resourceVersion"].as_str()
+/// The version of the Lease in an answer.
+fn version_in(answer: &[u8]) -> Option<String> {
+    let lease: Value = serde_json::from_slice(answer).ok()?;
+    lease["metadata"]["resourceVersion"].as_str().map(str::to_owned)
 }
 
 /// Whether a webhook or a policy may have something to say about Leases.
@@ -171,219 +235,5 @@ fn is_reviewed(server: &ApiServer) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use http::Request;
-    use http_body_util::{BodyExt, Full};
-    use kube_testserver::{Builder, BuiltInController};
-    use serde_json::json;
-    use tower::ServiceExt;
-
-    use super::*;
-    use crate::{
-        gate::{ApiService, Session, call},
-        kinds::Kinds,
-        panics::TestFailure,
-        plan::Plan,
-        state::Names,
-    };
-
-    const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
-    const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a";
-
-    struct Leader {
-        session: Arc<Session>,
-        lease: Value,
-    }
-
-    impl Leader {
-        async fn new() -> Self {
-            Self::on(ApiServer::builder()).await
-        }
-
-        async fn on(server: Builder) -> Self {
-            let server = server.service().unwrap();
-            let kinds = Kinds::discover(&server).await;
-            let (names, failure) = (Names::default(), TestFailure::default());
-            let session = Session::new(server, names, kinds, &Plan::default(), Arc::from([]), failure);
-            let mut leader = Self { session, lease: Value::Null };
-            let spec = json!({"holderIdentity": "one", "renewTime": "2026-01-01T00:00:00.000000Z"});
-            let lease = json!({"metadata": {"name": "a"}, "spec": spec});
-            assert_eq!(leader.send("POST", LEASES, lease).await, 201);
-            leader.renew(1).await;
-            leader
-        }
-
-        async fn send(&mut self, method: &str, uri: &str, lease: Value) -> u16 {
-            let (code, lease) = self.request(method, uri, lease).await;
-            if code < 300 {
-                self.lease = lease;
-            }
-            code
-        }
-
-        async fn request(&self, method: &str, uri: &str, body: Value) -> (u16, Value) {
-            let request =
-                Request::builder().method(method).uri(uri).header("content-type", "application/json");
-            let request = request.body(Full::new(Bytes::from(body.to_string()))).unwrap();
-            let service = ApiService::new(&self.session, self.session.incarnation());
-            let (head, body) = service.oneshot(request).await.unwrap().into_parts();
-            let body = body.collect().await.unwrap().to_bytes();
-            (head.status.as_u16(), serde_json::from_slice(&body).unwrap())
-        }
-
-        /// Renews the Lease; the code, and whether the server knows nothing of it.
-        async fn renew(&mut self, second: u64) -> (u16, bool) {
-            let (mut lease, before) = (self.lease.clone(), self.session.server.resource_version());
-            lease["spec"]["renewTime"] = time(second);
-            let code = self.send("PUT", LEASE, lease).await;
-            if code == 200 {
-                assert_eq!(self.lease["spec"]["renewTime"], time(second));
-            }
-            (code, self.session.server.resource_version() == before)
-        }
-
-        fn on_server(&self) -> Value {
-            self.session.server.objects("coordination.k8s.io", "leases").unwrap().remove(0)
-        }
-    }
-
-    fn time(second: u64) -> Value {
-        format!("2026-01-01T00:00:{second:02}.000000Z").into()
-    }
-
-    #[tokio::test]
-    async fn renewals_need_no_server_while_nothing_changes() {
-        let mut leader = Leader::new().await;
-        for second in [3, 5, 7] {
-            assert_eq!(leader.renew(second).await, (200, true));
-        }
-        // Who reads the Lease sees it renewed.
-        assert_eq!(leader.on_server()["spec"]["renewTime"], time(1));
-        let (_, read) = leader.request("GET", LEASE, Value::Null).await;
-        let (_, list) = leader.request("GET", LEASES, Value::Null).await;
-        assert_eq!(
-            (&read["spec"]["renewTime"], &list["items"][0]["spec"]["renewTime"]),
-            (&time(7), &time(7))
-        );
-        let state = leader.session.whole_state();
-        let seen: Vec<_> = state.objects_of("leases.coordination.k8s.io").collect();
-        assert_eq!(seen[0]["spec"]["renewTime"], time(7));
-        // As does the server after a change.
-        leader.session.server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n").unwrap();
-        assert_eq!(leader.renew(9).await, (200, false));
-        assert_eq!(leader.on_server()["spec"]["renewTime"], time(9));
-        assert_eq!(leader.renew(11).await, (200, true));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_renewal_lets_controllers_of_the_cluster_work() {
-        let mut leader = Leader::on(ApiServer::builder().with(BuiltInController::Workloads)).await;
-        let template = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}}}});
-        let cron_job = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"},
-            "spec": {"schedule": "* * * * *", "jobTemplate": template}});
-        leader.session.server.load(cron_job).unwrap();
-        assert_eq!(leader.renew(3).await, (200, false));
-        tokio::time::sleep(Duration::from_secs(90)).await;
-        assert_eq!(leader.renew(5).await, (200, false));
-        assert_eq!(leader.session.server.objects("batch", "jobs").map(|jobs| jobs.len()), Some(1));
-    }
-
-    #[tokio::test]
-    async fn the_server_judges_all_other_writes_of_a_lease() {
-        let mut leader = Leader::new().await;
-        assert_eq!(leader.renew(3).await, (200, true));
-        let before = leader.lease.clone();
-        let mut handed_on = before.clone();
-        handed_on["spec"]["holderIdentity"] = "two".into();
-        assert_eq!(leader.send("PUT", LEASE, handed_on).await, 200);
-        assert_eq!(leader.on_server()["spec"]["holderIdentity"], "two");
-        leader.lease = before;
-        assert_eq!(leader.renew(5).await, (409, true), "of a version that was replaced");
-        call(&leader.session.server, "DELETE", LEASE, "application/json", None).await;
-        assert_eq!(leader.renew(7).await, (409, true), "of one that is gone");
-    }
-
-    #[tokio::test]
-    async fn what_would_be_renewed_is_not() {
-        let mut leader = Leader::new().await;
-        for second in [3, 5] {
-            let mut lease = leader.lease.clone();
-            lease["spec"]["renewTime"] = time(second);
-            let (code, answer) = leader.request("PUT", &format!("{LEASE}?dryRun=All"), lease).await;
-            assert_eq!((code, &answer["spec"]["renewTime"]), (200, &time(second)));
-        }
-        let (_, read) = leader.request("GET", LEASE, Value::Null).await;
-        assert_eq!(read["spec"]["renewTime"], time(1));
-        for (unusual, code) in [("soon", 400), ("2026-01-01T01:00:07.000000+01:00", 200)] {
-            let mut lease = leader.lease.clone();
-            lease["spec"]["renewTime"] = unusual.into();
-            assert_eq!(leader.send("PUT", LEASE, lease).await, code, "{unusual}");
-        }
-        assert_eq!(leader.on_server()["spec"]["renewTime"], time(7), "as the server writes it");
-    }
-
-    #[tokio::test]
-    async fn another_process_takes_a_lease_that_was_renewed_without_the_server() {
-        let mut leader = Leader::new().await;
-        assert_eq!(leader.renew(3).await, (200, true));
-        let takes = json!({"spec": {"holderIdentity": "two"}});
-        let taken =
-            call(&leader.session.server, "PATCH", LEASE, "application/merge-patch+json", Some(&takes));
-        assert_eq!(taken.await.0, 200);
-        let (_, read) = leader.request("GET", LEASE, Value::Null).await;
-        assert_eq!(read["spec"]["renewTime"], time(1), "as it was written");
-        assert_eq!(leader.renew(5).await, (409, true));
-    }
-
-    #[tokio::test]
-    async fn who_watches_or_reviews_leases_gets_all_renewals() {
-        let mut leader = Leader::new().await;
-        let watch = Request::get(format!("{LEASES}?watch=true")).body(Full::new(Bytes::new())).unwrap();
-        let service = ApiService::new(&leader.session, leader.session.incarnation());
-        let watch = service.oneshot(watch).await.unwrap();
-        assert_eq!(leader.renew(3).await, (200, false));
-        assert_eq!(leader.renew(5).await, (200, false));
-        drop(watch);
-
-        for resources in ["leases", "*"] {
-            let mut leader = Leader::new().await;
-            leader.session.server.load(policy(resources)).unwrap();
-            assert_eq!(leader.renew(3).await, (200, false));
-            assert_eq!(leader.renew(5).await, (200, false), "{resources}");
-        }
-        let mut leader = Leader::new().await;
-        leader.session.server.load(policy("pods")).unwrap();
-        leader.renew(3).await;
-        assert_eq!(leader.renew(5).await, (200, true));
-    }
-
-    fn policy(resources: &str) -> String {
-        let rules = json!([{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": [resources]}]);
-        let spec =
-            json!({"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]});
-        let policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": "a"}, "spec": spec});
-        policy.to_string()
-    }
-
-    #[test]
-    fn a_renewal_changes_the_time_and_nothing_else() {
-        let lease = |holder: &str, time: &str| {
-            let spec = json!({"holderIdentity": holder, "renewTime": time});
-            json!({"metadata": {"name": "a", "annotations": {"x": "{\"renewTime\":\"z\"}"},
-                "managedFields": [{"fieldsV1": {"f:renewTime": {}}}]}, "spec": spec})
-            .to_string()
-        };
-        let one = lease("one", "1");
-        assert_eq!(time_of(one.as_bytes()), Some("1"));
-        assert_eq!(with_time(one.as_bytes(), "2").unwrap(), lease("one", "2"));
-        assert!(with_time(one.as_bytes(), "22").is_none() && with_time(one.as_bytes(), "x").is_none());
-        for (other, is) in [(lease("one", "22"), true), (lease("two", "22"), false), ("{}".to_owned(), false)]
-        {
-            assert_eq!(differ_in_time(one.as_bytes(), other.as_bytes()), is, "{other}");
-            assert_eq!(is_renewal(one.as_bytes(), other.as_bytes()), is, "{other}");
-        }
-    }
-}
+#[path = "renewals_tests.rs"]
+mod tests;

@@ -95,9 +95,6 @@ async fn respond(
     session.alive(incarnation).await;
     let Some(target) = Target::of(parts.uri.path()) else { return forward(session, parts, body).await };
     if target.is_housekeeping() {
-        if target.is_lease() && !target.name.is_empty() {
-            session.trace(|trace| trace.leases.insert(parts.uri.path().to_owned()));
-        }
         if target.is_lease() {
             return leases::respond(session, &target, parts, body).await;
         }
@@ -109,6 +106,7 @@ async fn respond(
     if parts.method != Method::GET {
         tokio::time::sleep(ROUND_TRIP).await;
         session.alive(incarnation).await;
+        session.write_renewals();
         return write::respond(session, incarnation, &target, parts, body).await;
     }
     let query = parts.uri.query().unwrap_or_default().to_owned();

@@ -405,6 +405,16 @@ impl Session {
         self.inner.lock().stale.filter(|(_, until)| *until > Instant::now())
     }
 
+    /// Writes renewals of Leases to the server that were answered without it.
+    pub(crate) fn write_renewals(&self) {
+        self.renewals.write(&self.server);
+    }
+
+    /// From now on, the server gets all renewals of Leases at once.
+    pub(crate) fn end_renewals(&self) {
+        self.renewals.end(&self.server);
+    }
+
     /// Notes a write that changed the state.
     pub(super) fn wrote(&self, what: &str) {
         let mut inner = self.inner.lock();
@@ -475,11 +485,12 @@ impl Session {
             return;
         }
         let version = self.server.resource_version();
-        if self.invariants.is_empty() || std::mem::replace(&mut self.inner.lock().judged, version) == version
-        {
+        if self.invariants.is_empty() || self.inner.lock().judged == version {
             return;
         }
         let state = self.whole_state();
+        // Renewals that were written for this look are in it.
+        self.inner.lock().judged = self.server.resource_version();
         let is_judged = self.is_judged();
         for (at, invariant) in self.invariants.iter().enumerate() {
             let which = || format!("the invariant {:?}", invariant.name);

@@ -77,12 +77,8 @@ impl Target {
 
     /// A Lease, by which one process of several leads.
     pub(super) fn is_lease(&self) -> bool {
-        is_lease(&self.resource)
+        kinds::split(&self.resource) == ("coordination.k8s.io", "leases")
     }
-}
-
-pub(super) fn is_lease(resource: &str) -> bool {
-    kinds::split(resource) == ("coordination.k8s.io", "leases")
 }
 
 /// The verb of a request that writes.
