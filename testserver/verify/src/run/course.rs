@@ -1,8 +1,7 @@
 //! The course of a run: its steps, and what is judged after each.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use kube_core::reconcile::observe_thread;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
 
@@ -17,12 +16,11 @@ use crate::{
     operator::{Versions, World, supervise},
     oracle,
     outcome::{Known, Outcome, Reached, Reference},
-    panics::{self, Panic, TestFailure},
+    panics::{self, TestFailure},
     plan::{EventFault, Injection, Plan},
     scenario::Scenario,
     state::{Difference, Hidden, Normal, compare, normalize, paths},
     trace::Trace,
-    watchdog::{self, Watchdog},
 };
 
 /// How long the operator may take until the state is the one of the reference.
@@ -42,62 +40,6 @@ const STILL: Duration = Duration::from_secs(300);
 const HOUR: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
 pub(super) const MOST_WRITES: usize = 1000;
-
-/// One run, on a thread of its own runtime with paused time. The error is a panic of the test: what it would have judged is not known.
-pub(crate) fn run(
-    scenario: &Scenario,
-    plan: &Plan,
-    seed: u32,
-    known: &Known,
-    reference: Option<&Reference>,
-) -> Result<Outcome, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
-    let runtime = runtime.expect("a runtime needs an event queue of the operating system");
-    panics::collect();
-    let text = plan.to_string();
-    let watchdog = Watchdog::start(watchdog::PATIENCE, move || watchdog::end_process(&text));
-    runtime.spawn(watchdog.beat());
-    let failure = TestFailure::default();
-    let begun = Run::begin(scenario, plan, seed, known, reference, failure.clone());
-    let observer = observe_thread(None);
-    let mut outcome = runtime.block_on(begun);
-    drop(observe_thread(observer));
-    runtime.shutdown_background();
-    // Each once: an operator that always panics is started again every second.
-    let panics = told(scenario, &outcome, panics::take());
-    // What the operator has left with its panic, such as a poisoned lock, is its own fault.
-    let is_error = outcome.is_old || panics.is_empty() || !failure.follows_panic();
-    let failure = failure.text().map(|failure| outcome.hidden.text(&failure));
-    if let Some(failure) = failure.as_ref().filter(|_| is_error) {
-        return Err(format!("in the run with the plan `{plan}`, {failure}"));
-    }
-    let then = failure.map(|failure| format!("; then {failure}")).unwrap_or_default();
-    let told = |panic| Finding::new(Oracle::Panic, format!("{panic}{then}"));
-    outcome.findings.extend(panics.into_iter().map(told));
-    if let Some(how) = outcome.trace.ended.as_ref().filter(|_| plan.0.is_empty()) {
-        let what = format!("the operator ended without a fault: {}", outcome.hidden.text(how));
-        outcome.findings.push(Finding::new(Oracle::Ended, what));
-    }
-    if outcome.is_old {
-        // The plan never came to the version that is tried. That the workload failed is why.
-        outcome.findings.retain(|finding| finding.oracle() == Oracle::Workload);
-    }
-    outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
-    Ok(outcome)
-}
-
-/// The texts of panics.
-fn told(scenario: &Scenario, outcome: &Outcome, panics: Vec<Panic>) -> BTreeSet<String> {
-    let text = |panic: &Panic| outcome.hidden.text(&panic.text);
-    let (doubtful, certain): (Vec<_>, Vec<_>) = panics.iter().partition(|panic| panic.is_perhaps_of_dead);
-    let mut texts: BTreeSet<String> = certain.into_iter().map(text).collect();
-    for text in doubtful.into_iter().map(text) {
-        if !texts.contains(&text) && !scenario.allows.allow(&text) {
-            texts.insert(format!("{text} (perhaps of a process that had ended)"));
-        }
-    }
-    texts
-}
 
 /// How the steps have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +70,7 @@ pub(super) struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    async fn begin(
+    pub(super) async fn begin(
         scenario: &'r Scenario,
         plan: &'r Plan,
         seed: u32,
