@@ -268,3 +268,53 @@ pub(crate) async fn send_again(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use http::Request;
+    use http_body_util::{BodyExt, Full};
+    use serde_json::json;
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::{gate::ApiService, panics::TestFailure, plan::Plan, state::Names};
+
+    const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a";
+
+    /// Renews a Lease as the operator, as it was answered.
+    async fn renew(session: &Arc<Session>, mut lease: Value, second: u64) -> Value {
+        lease["spec"]["renewTime"] = format!("2026-01-01T00:00:{second:02}.000000Z").into();
+        let request = Request::put(LEASE).header("content-type", "application/json");
+        let request = request.body(Full::new(Bytes::from(lease.to_string()))).unwrap();
+        let answer = ApiService::new(session, session.incarnation()).oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_a_user_changes_has_been_renewed() {
+        let server = ApiServer::new();
+        let spec = json!({"holderIdentity": "one", "renewTime": "2026-01-01T00:00:01.000000Z"});
+        let (api_version, metadata) = ("coordination.k8s.io/v1", json!({"name": "a"}));
+        let lease = json!({"apiVersion": api_version, "kind": "Lease", "metadata": metadata, "spec": spec});
+        server.load(lease).unwrap();
+        let mut lease = server.objects("coordination.k8s.io", "leases").unwrap().remove(0);
+        let (kinds, failure) = (Kinds::discover(&server).await, TestFailure::default());
+        let session = Session::new(server, Names::default(), kinds, &Plan::default(), Arc::from([]), failure);
+        for second in [3, 5, 7] {
+            lease = renew(&session, lease, second).await;
+        }
+        let before = session.server.objects("coordination.k8s.io", "leases").unwrap().remove(0);
+        assert_ne!(
+            before["spec"]["renewTime"], lease["spec"]["renewTime"],
+            "the server knows only the first"
+        );
+        let label = json!({"metadata": {"labels": {"a": "b"}}});
+        let patched =
+            send_again(&session, "PATCH", LEASE, "application/merge-patch+json", Some(&label)).await;
+        assert_eq!((patched.0, &patched.1["spec"]["renewTime"]), (200, &lease["spec"]["renewTime"]));
+    }
+}

@@ -13,7 +13,6 @@ use crate::{
     panics::TestFailure,
     plan::Plan,
     state::Names,
-    workload::send_again,
 };
 
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
@@ -160,17 +159,6 @@ async fn the_leader_means_its_last_renewal_with_each_request() {
     drop(leader.session.state());
     let test = json!([{"op": "test", "path": "/metadata/resourceVersion", "value": leader.version()}]);
     assert_eq!(leader.request_as("application/json-patch+json", "PATCH", LEASE, test).await.0, 200);
-}
-
-#[tokio::test]
-async fn what_a_user_changes_has_been_renewed() {
-    let mut leader = Leader::new().await;
-    assert_eq!(leader.renew(3).await, (200, true));
-    let label = json!({"metadata": {"labels": {"a": "b"}}});
-    let patched =
-        send_again(&leader.session, "PATCH", LEASE, "application/merge-patch+json", Some(&label)).await;
-    assert_eq!((patched.0, &patched.1["spec"]["renewTime"]), (200, &time(3)));
-    assert_eq!(leader.renew(5).await, (409, true));
 }
 
 #[tokio::test]
