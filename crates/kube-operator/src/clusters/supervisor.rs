@@ -406,7 +406,7 @@ impl Supervisor {
             cleaning_up = clean_up_old(uid, successor, withdrawn.clone(), cleaning_up).boxed();
         }
         let (name, cluster) = (name.clone(), cluster.clone());
-        let cleaning_up = AssertUnwindSafe(async move { cleaning_up.await }).catch_unwind(); // its end, too
+        let cleaning_up = AssertUnwindSafe(cleaning_up).catch_unwind();
         let cleaning_up = cleaning_up.map(|result| {
             result.unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_message(&*panic))))
         });

@@ -193,7 +193,8 @@ fn fault_of(error: &kube_client::Error) -> Fault {
 /// clusters. The message of a strange server may have megabytes.
 pub(super) fn shortened(mut text: String) -> String {
     if text.len() > LONGEST_REASON {
-        text.truncate(text.floor_char_boundary(LONGEST_REASON));
+        let end = (0..=LONGEST_REASON).rfind(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
         text.push('…');
     }
     text
