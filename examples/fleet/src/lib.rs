@@ -3,10 +3,10 @@
 //! A controller of the hub for Notices writes to the members. The ConfigMaps on each member have their notices reconciled: one that
 //! somebody edits or deletes is written again at once. One of somebody else is left alone, and the status says so.
 
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Api, Client, CustomResource, Resource, ResourceExt,
+    Api, Client, CustomResource, ResourceExt,
     api::{DeleteParams, ObjectMeta, Patch, PatchParams, Preconditions},
     error::{ErrorChain, ErrorClass},
     operator::{
@@ -131,22 +131,19 @@ impl Hub {
     async fn write(&self, api: &Api<Notice>, notice: &Notice) -> Result<Action, NoticeError> {
         let before = notice.status.iter().flat_map(|status| &status.clusters);
         let before: BTreeMap<_, _> = before.map(|cluster| (cluster.name.as_str(), cluster)).collect();
-        let names = self.names();
         let mut clusters: BTreeMap<String, Written> = BTreeMap::new();
         if !self.fleet.providers_have_synced() {
             // After a start: what is not announced yet is not gone.
-            clusters.extend(before.iter().map(|(name, cluster)| ((*name).to_owned(), (*cluster).clone())));
+            clusters.extend(before.values().map(|&cluster| (cluster.name.clone(), cluster.clone())));
         }
-        for (name, written) in join_all(names.into_iter().map(|name| self.written(name, notice))).await {
-            let is_unknown =
-                self.fleet.status(&name).is_some_and(|now| now.state == ClusterState::Connecting);
+        for (name, written) in self.each(|name| self.written(name, notice)).await {
+            let state = self.fleet.status(&name).map(|now| now.state);
             let name = name.to_string();
-            match before.get(name.as_str()).filter(|_| is_unknown) {
-                Some(&known) => clusters.insert(name, known.clone()),
-                None => match written {
-                    Some(written) => clusters.insert(name, written),
-                    None => clusters.remove(&name),
-                },
+            let is_unknown = state == Some(ClusterState::Connecting);
+            let known = before.get(name.as_str()).filter(|_| is_unknown).map(|&known| known.clone());
+            match known.or(written) {
+                Some(written) => clusters.insert(name, written),
+                None => clusters.remove(&name),
             };
         }
         let status = NoticeStatus { clusters: clusters.into_values().collect() };
@@ -163,6 +160,7 @@ impl Hub {
     async fn written(&self, name: ClusterName, notice: &Notice) -> (ClusterName, Option<Written>) {
         let result = match self.fleet.cluster(&name) {
             Ok(cluster) if selects(&notice.spec, &cluster) => write_to(&cluster, notice).await,
+            Ok(cluster) if copy(&cluster, notice).is_none() => return (name, None),
             Ok(cluster) => match delete_from(&cluster, notice).await {
                 Ok(()) => return (name, None),
                 failed => failed,
@@ -178,19 +176,23 @@ impl Hub {
         if !self.fleet.providers_have_synced() {
             return Err(NoticeError::Unknown); // when they have, all notices are reconciled
         }
-        let deleted = self.names().into_iter().map(|name| async move {
+        // Not by the caches: what was written last may not be there yet.
+        let deleted = self.each(|name| async move {
             let cluster = self.fleet.cluster(&name).map_err(|error| error.to_string())?;
             delete_from(&cluster, notice).await.map_err(|error| format!("{name}: {error}"))
         });
-        let failures: Vec<_> = join_all(deleted).await.into_iter().filter_map(Result::err).collect();
-        match failures.is_empty() {
-            true => Ok(Action::await_change()),
-            false => Err(NoticeError::Left(failures.join(", "))),
+        let failures: Vec<_> = deleted.await.into_iter().filter_map(Result::err).collect();
+        if failures.is_empty() {
+            Ok(Action::await_change())
+        } else {
+            Err(NoticeError::Left(failures.join(", ")))
         }
     }
 
-    fn names(&self) -> Vec<ClusterName> {
-        self.fleet.statuses().into_iter().map(|status| status.name).collect()
+    /// Asks all clusters, 20 at once.
+    async fn each<F: Future>(&self, ask: impl Fn(ClusterName) -> F) -> Vec<F::Output> {
+        let names = stream::iter(self.fleet.statuses()).map(|status| ask(status.name));
+        names.buffer_unordered(20).collect().await
     }
 }
 
@@ -199,17 +201,24 @@ fn selects(spec: &NoticeSpec, cluster: &Cluster) -> bool {
     spec.clusters.iter().all(|(key, value)| labels.get(key) == Some(value))
 }
 
+/// The ConfigMap of a notice, as the cache of the cluster has it.
+fn copy(cluster: &Cluster, notice: &Notice) -> Option<Arc<ConfigMap>> {
+    let key = ObjectRef::new(&map_name(notice)).within(cluster.client().default_namespace());
+    cluster.store("copies")?.get(&key).filter(|map| is_of(&**map, notice))
+}
+
 async fn write_to(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
     let (maps, map, params) = (maps(cluster), rendered(notice), PatchParams::apply(MANAGER));
     let name = map.name_any();
+    if copy(cluster, notice).is_some_and(|copy| copy.data == map.data) {
+        return Ok(()); // a change of one cluster is no request to the others
+    }
     let params = match within(maps.get_metadata_opt(&name)).await? {
         None => params,
         Some(present) if is_of(&present, notice) => params.force(), // over what others have changed of it
         Some(_) => {
-            let owner = owner(notice);
-            return Err(format!(
-                "ConfigMap {name} belongs to somebody else: expected none, or one with the annotation {NOTICE}: {owner}"
-            ));
+            let expected = format!("expected none, or one with the annotation {NOTICE}: {}", owner(notice));
+            return Err(format!("ConfigMap {name} belongs to somebody else: {expected}"));
         }
     };
     within(maps.patch(&name, &params, &Patch::Apply(&map))).await.map(drop)
@@ -221,10 +230,9 @@ async fn delete_from(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
     within(async {
         match ErrorClass::absent_as_none(maps.get_metadata(&name).await)? {
             Some(map) if is_of(&map, notice) => {
-                let preconditions =
-                    Preconditions { uid: map.uid(), resource_version: map.resource_version() };
-                let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-                maps.delete(&name, &params).await.map(drop)
+                let (uid, resource_version) = (map.uid(), map.resource_version());
+                let preconditions = Some(Preconditions { uid, resource_version });
+                maps.delete(&name, &DeleteParams { preconditions, ..Default::default() }).await.map(drop)
             }
             _ => Ok(()), // it is not there, or somebody else's
         }
@@ -265,10 +273,5 @@ fn map_name(notice: &Notice) -> String {
 }
 
 fn owner(notice: &Notice) -> String {
-    let metadata = notice.meta();
-    format!(
-        "{}/{}",
-        metadata.namespace.as_deref().unwrap_or_default(),
-        metadata.name.as_deref().unwrap_or_default()
-    )
+    format!("{}/{}", notice.namespace().unwrap_or_default(), notice.name_any())
 }

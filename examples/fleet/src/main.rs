@@ -7,15 +7,12 @@
 
 use fleet::{Notice, manager};
 use kube::{Client, CustomResourceExt, operator::clusters::SecretClusters};
-use std::{
-    error::Error,
-    io::{self, Write as _},
-};
+use std::io::Write as _;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if std::env::args().nth(1).as_deref() == Some("crd") {
-        writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&Notice::crd())?)?;
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&Notice::crd())?)?;
         return Ok(());
     }
     tracing_subscriber::fmt().init();

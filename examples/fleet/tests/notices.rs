@@ -15,7 +15,7 @@ use kube::{
         manager::ManagerError,
     },
 };
-use kube_testserver::{Fault, Match, TestFleet};
+use kube_testserver::{Fault, FaultRule, Match, TestFleet};
 use serde_json::json;
 use std::{fs, time::Duration};
 use tokio::{
@@ -337,6 +337,33 @@ async fn a_deleted_notice_waits_for_a_cluster_that_cannot_be_used_yet() {
         (text(&servers, "east").await, notices.get_opt("hello").await.unwrap().is_none()),
         (None, true)
     );
+    stop.send(()).unwrap();
+    running.await.unwrap().unwrap();
+}
+
+/// Of 1 000 clusters, one that becomes unreachable is no request to the 999 others, for all notices.
+#[tokio::test(start_paused = true)]
+async fn a_change_of_one_cluster_is_no_request_to_the_others() {
+    let servers = TestFleet::new(["hub", "east", "west", "north"]);
+    let Started { notices, sender, stop, running } = start(&servers).await;
+    for (name, region) in [("east", "eu"), ("west", "eu"), ("north", "us")] {
+        sender.send(cluster(name, region)).await.unwrap();
+    }
+    sender.send(ClusterEvent::InitDone).await.unwrap();
+    notices.create(&PostParams::default(), &notice("eu")).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let requests = ["east", "north"].map(|name| {
+        let kinds = [Match::get::<ConfigMap>(), Match::patch::<ConfigMap>(), Match::delete::<ConfigMap>()];
+        let fails = || Fault::status(500, "InternalError");
+        kinds.map(|kind| servers.server(name).unwrap().fault(kind, fails()))
+    });
+    let west = servers.remove("west").unwrap();
+    sleep(Duration::from_secs(60)).await;
+    servers.insert("west", west);
+    sleep(Duration::from_secs(60)).await;
+    let status = notices.get("hello").await.unwrap().status.unwrap().clusters;
+    assert_eq!(status, [written("east"), written("west")]);
+    assert_eq!(requests.as_flattened().iter().map(FaultRule::hits).sum::<u64>(), 0);
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 }

@@ -37,6 +37,8 @@ fn fleet(cx: &Context) -> Result<()> {
 /// A genuine server with a state of its own. It ends when this is dropped.
 struct FleetServer {
     kubeconfig: String,
+    /// The server may be suspended still, if the test was killed: that would not end before it is killed, too.
+    resume: Command,
     down: Command,
 }
 
@@ -53,7 +55,10 @@ impl FleetServer {
             || cx.command(&program).env("REALAPI_HOME", &home).env("REALAPI_PORT", port.to_string());
         // From here on it is ended, also if it does not become ready.
         let down = realapi().args(["down", SERVER]).cleans_up();
-        let server = Self { kubeconfig: home.join(SERVER).join("kubeconfig").display().to_string(), down };
+        let (kubeconfig, pid) = (home.join(SERVER).join("kubeconfig"), home.join(SERVER).join("server.pid"));
+        let resume =
+            cx.command("sh").args(["-c", "kill -CONT $(cat \"$0\")", &pid.display().to_string()]).cleans_up();
+        let server = Self { kubeconfig: kubeconfig.display().to_string(), resume, down };
         realapi().args(["up", SERVER, "--bare"]).run()?;
         Ok(server)
     }
@@ -61,6 +66,7 @@ impl FleetServer {
 
 impl Drop for FleetServer {
     fn drop(&mut self) {
+        self.resume.clone().succeeds();
         self.down.clone().succeeds();
     }
 }

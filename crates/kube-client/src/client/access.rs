@@ -22,6 +22,8 @@ use crate::task::in_task_of_runtime;
 
 /// How long a server may take to say which cluster it is.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many bytes that may have.
+const IDENTITY_LIMIT: usize = 64 << 10;
 
 impl Client {
     /// Lets this client and all its clones send requests to the address, with the CA certificates, through the proxy and with the
@@ -100,7 +102,8 @@ impl Client {
     pub async fn cluster_uid(&self) -> Result<Option<String>> {
         let request = Request::new("/api/v1/namespaces").get_metadata("kube-system", &GetParams::default());
         let servers = self.access.as_ref().map(|access| access.cluster.lock().servers);
-        let object = self.request::<IdentifiedObject>(request.map_err(Error::BuildRequest)?).await;
+        let client = self.clone().with_collect_limit(IDENTITY_LIMIT);
+        let object = client.request::<IdentifiedObject>(request.map_err(Error::BuildRequest)?).await;
         match object {
             Ok(object) => {
                 let uid = object.metadata.uid.filter(|uid| !uid.is_empty());
@@ -289,7 +292,7 @@ struct IdentifiedObject {
 
 /// The identity of the cluster to which the service leads: the uid of a namespace that every cluster has, and that cannot be deleted.
 async fn cluster_uid(service: AccessService) -> Option<String> {
-    let client = Client::with_sender(Sender::cloned(service), "default");
+    let client = Client::with_sender(Sender::cloned(service), "default").with_collect_limit(IDENTITY_LIMIT);
     let request =
         Request::new("/api/v1/namespaces").get_metadata("kube-system", &GetParams::default()).ok()?;
     match timeout(LOOKUP_TIMEOUT, client.request::<IdentifiedObject>(request)).await {

@@ -4,7 +4,7 @@ use super::{
     cluster::Cluster,
     error::ClusterError,
     event::ClusterSpec,
-    tasks::Exchanged,
+    tasks::{Exchanged, NotAnswered, shortened},
     unit::{Effect, Fault, Look, Unit},
     work::{MakeWork, Work, WorkResult},
 };
@@ -15,7 +15,10 @@ use futures::{
 use kube_client::{Client, error::ErrorChain};
 use kube_core::panic::panic_message;
 use kube_runtime::{controller::WorkerLane, reflector::Dictionaries};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -361,6 +364,8 @@ pub(super) struct CleaningUp {
     pub(super) _task: TaskHandle,
     /// Cancelled, it does not begin if it has not.
     pub(super) withdrawn: CancellationToken,
+    /// Why the cluster that has its name now does not answer.
+    pub(super) not_answered: NotAnswered,
 }
 
 /// A task of the supervisor that is aborted with this.
@@ -404,7 +409,8 @@ impl Running {
             let reconciles = TaskTracker::new();
             let guarded = AssertUnwindSafe(run(stop.clone(), &reconciles)).catch_unwind();
             let run = Abortable::new(guarded, registration);
-            runs.push(async move {
+            let who = Arc::clone(&name);
+            let run = async move {
                 let result: WorkResult = match run.await {
                     Ok(Ok(result)) => result,
                     Ok(Err(panic)) => Err(format!("it panicked: {}", panic_message(&*panic)).into()),
@@ -412,8 +418,14 @@ impl Running {
                 };
                 reconciles.close();
                 reconciles.wait().await; // what blocks its thread goes on after the abort
-                result.map_err(|error| format!("controller {name}: {}", ErrorChain(&*error)))
-            });
+                result.map_err(|error| shortened(format!("controller {name}: {}", ErrorChain(&*error))))
+            };
+            // What it holds may panic where it is dropped.
+            runs.push(AssertUnwindSafe(run).catch_unwind().map(move |result| {
+                result.unwrap_or_else(|panic| {
+                    Err(shortened(format!("controller {who}: its end panicked: {}", panic_message(&*panic))))
+                })
+            }));
             looks.push(look);
             aborts.push(abort);
         }

@@ -14,15 +14,19 @@ use super::{
     options::{ClusterOptions, LONGEST},
     places::Places,
     sources::{Provided, Sources},
-    tasks::{Exchanged, Identified, ask, clean_up_old, connect, identify, run_in_spite_of_panics},
+    tasks::{
+        Exchanged, Identified, NotAnswered, ask, clean_up_old, connect, identify, run_in_spite_of_panics,
+    },
     unit::{Effect, Fault, Unit},
     work::{CleanUp, CleanedUp, MakeWork},
 };
 use futures::FutureExt;
 use kube_client::Client;
+use kube_core::panic::panic_message;
 use kube_runtime::{controller::Workers, reflector::Dictionaries};
 use std::{
     collections::{BTreeMap, VecDeque},
+    panic::AssertUnwindSafe,
     time::Duration,
 };
 use tokio::{
@@ -236,6 +240,8 @@ impl Supervisor {
             if look.as_ref().is_some_and(|look| look.synced) {
                 member.has_listed();
             }
+            let not_answered = member.cleaning_up.as_ref().and_then(|it| it.not_answered.lock().clone());
+            member.unit.successor_fails(not_answered, now);
             let mut effects = look.map(|look| member.unit.looked_at(look, now)).unwrap_or_default();
             effects.extend(member.unit.timer(now));
             self.perform(&name, effects);
@@ -391,17 +397,22 @@ impl Supervisor {
             tracing::info!(cluster = %name, %heir, "it is not cleaned up on: it has another name from now on");
             return member.unit.cleaned_up(Instant::now());
         }
-        let withdrawn = CancellationToken::new();
+        let (withdrawn, not_answered) = (CancellationToken::new(), NotAnswered::default());
         let mut cleaning_up = clean_up(cluster.clone(), withdrawn.clone());
         if member.unit.is_replaced() {
-            let successor = ask(name.clone(), member.spec.config.clone(), self.options.clone());
+            let (config, options) = (member.spec.config.clone(), self.options.clone());
+            let successor = ask(name.clone(), config, options, NotAnswered::clone(&not_answered));
             let uid = self.identities.uid_of(name);
             cleaning_up = clean_up_old(uid, successor, withdrawn.clone(), cleaning_up).boxed();
         }
         let (name, cluster) = (name.clone(), cluster.clone());
+        let cleaning_up = AssertUnwindSafe(cleaning_up).catch_unwind();
+        let cleaning_up = cleaning_up.map(|result| {
+            result.unwrap_or_else(|panic| Err(format!("it panicked: {}", panic_message(&*panic))))
+        });
         let cleaning_up = async move { (name, Report::CleanedUp { cluster, result: cleaning_up.await }) };
         let _task = TaskHandle(self.tasks.spawn(cleaning_up));
-        member.cleaning_up = Some(CleaningUp { _task, withdrawn });
+        member.cleaning_up = Some(CleaningUp { _task, withdrawn, not_answered });
         Vec::new()
     }
 }

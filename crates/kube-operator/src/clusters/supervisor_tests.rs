@@ -1,6 +1,6 @@
 use super::*;
 use crate::clusters::{ClusterEvent, ClusterState, Look, Work};
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, future};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Config, api::PostParams};
 use kube_runtime::{reflector::compact_store, watcher};
@@ -179,6 +179,43 @@ async fn no_text_of_a_cluster_is_kept_while_it_is_cleaned_up_on() {
     started.sender.send(ClusterEvent::Removed(name("one"))).await.unwrap();
     started.send(announced("one", "nowhere")).await;
     assert_eq!(started.hosts_with_text(), ["west"]);
+    started.stop.cancel();
+    running.await.unwrap();
+}
+
+/// What the program's code holds is dropped at an abort.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_end_panics_leaves_all_the_same() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("at the end");
+        }
+    }
+    let make = |cluster: &Cluster, _| {
+        let run = |_, _: &TaskTracker| {
+            let panics = Panics;
+            async move {
+                std::future::pending::<()>().await;
+                drop(panics);
+                Ok(())
+            }
+            .boxed()
+        };
+        Work { run: Box::new(run), ..cache(cluster) }
+    };
+    let clean_up: CleanUp = Arc::new(|_, _| {
+        let panics = Panics;
+        async move {
+            future::poll_fn(|_| std::task::Poll::Ready(Ok(CleanedUp::Done))).inspect(|_| drop(panics)).await
+        }
+        .boxed()
+    });
+    let (started, running) = start_with(Arc::new(make), Some(clean_up)).await;
+    started.send(announced("one", "east")).await;
+    started.send(ClusterEvent::Removed(name("one"))).await;
+    sleep(Duration::from_secs(30)).await;
+    assert!(started.fleet.statuses().is_empty(), "{:?}", started.fleet);
     started.stop.cancel();
     running.await.unwrap();
 }

@@ -14,12 +14,16 @@ use kube_client::{
 };
 use kube_core::panic::panic_message;
 use kube_runtime::controller::WatchSnapshot;
-use std::{panic::AssertUnwindSafe, time::Duration};
+use parking_lot::Mutex;
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// How long a cluster may take to say who it is.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many bytes a reason has at most.
+const LONGEST_REASON: usize = 1024;
 
 /// A cluster that has answered: its client, and its uid if it may be read.
 pub(super) type Identified = (Client, Option<String>);
@@ -47,8 +51,16 @@ pub(super) async fn connect(
     }
 }
 
+/// Why a cluster that is asked until it answers does not, for whoever shows it. Clones are the same.
+pub(super) type NotAnswered = Arc<Mutex<Option<Fault>>>;
+
 /// As [`connect`], again and again until the cluster answers: what its configuration needs may come later, too, such as a file.
-pub(super) async fn ask(name: ClusterName, config: Config, options: ClusterOptions) -> Identified {
+pub(super) async fn ask(
+    name: ClusterName,
+    config: Config,
+    options: ClusterOptions,
+    not_answered: NotAnswered,
+) -> Identified {
     let mut wait = Duration::ZERO;
     loop {
         let fault = match connect(name.clone(), config.clone(), options.clone()).await {
@@ -63,6 +75,7 @@ pub(super) async fn ask(name: ClusterName, config: Config, options: ClusterOptio
             );
         }
         wait = next_wait(wait, &fault);
+        *not_answered.lock() = Some(fault);
         sleep(wait).await;
     }
 }
@@ -94,7 +107,7 @@ pub(super) struct Exchanged {
 /// It cannot be used; the client keeps the one that it has.
 pub(super) async fn exchange(client: Client, config: Config) -> Result<Exchanged, String> {
     let cluster = client.cluster_change();
-    client.update_credentials(config).await.map_err(|error| ErrorChain(&error).to_string())?;
+    client.update_credentials(config).await.map_err(|error| shortened(ErrorChain(&error).to_string()))?;
     Ok(Exchanged { is_another: cluster.present() != cluster.seen() })
 }
 
@@ -153,6 +166,7 @@ pub(super) async fn identify(hub: Client) -> String {
 
 /// What an error says of the cluster. An error about one object or kind says that it works.
 pub(crate) fn fault_of_class(class: &ErrorClass, text: String) -> Option<Fault> {
+    let text = shortened(text);
     match class {
         ErrorClass::Forbidden => Some(Fault::Forbidden(text)),
         ErrorClass::Throttled { .. }
@@ -172,13 +186,34 @@ pub(crate) fn fails(watch: &WatchSnapshot) -> bool {
 /// A cluster that does not say who it is.
 fn fault_of(error: &kube_client::Error) -> Fault {
     let text = ErrorChain(error).to_string();
-    fault_of_class(&ErrorClass::of(error), text.clone()).unwrap_or(Fault::Unreachable(text))
+    fault_of_class(&ErrorClass::of(error), text.clone()).unwrap_or(Fault::Unreachable(shortened(text)))
+}
+
+/// At most as much of a text as a reason may have: it is in the log and on the debug page, and in a status of an object with those of other
+/// clusters. The message of a strange server may have megabytes.
+pub(super) fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST_REASON {
+        let end = (0..=LONGEST_REASON).rfind(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
+        text.push('…');
+    }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn a_reason_has_a_limit_and_whole_characters() {
+        assert_eq!(shortened("a".repeat(LONGEST_REASON)), "a".repeat(LONGEST_REASON));
+        let long = shortened("é".repeat(LONGEST_REASON) + "x");
+        assert_eq!(long, "é".repeat(LONGEST_REASON / 2) + "…");
+        let text = "x".repeat(1 << 20);
+        let Some(Fault::Forbidden(why)) = fault_of_class(&ErrorClass::Forbidden, text) else { panic!() };
+        assert!(why.len() < LONGEST_REASON + 4);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_panics_runs_again() {

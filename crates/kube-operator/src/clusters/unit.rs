@@ -206,6 +206,14 @@ impl Unit {
         if frees_place { vec![Effect::LeavePlace] } else { vec![] }
     }
 
+    /// The cluster that has its name now does not answer, so it is not known whether there is something to clean up.
+    pub(super) fn successor_fails(&mut self, fault: Option<Fault>, now: Instant) {
+        if self.is_replaced() && fault.is_some() {
+            self.note(fault, now);
+            self.settle(now);
+        }
+    }
+
     /// Its client leads to another cluster now, which its controllers do not show yet.
     pub(super) fn moved(&mut self, now: Instant) -> Vec<Effect> {
         if let Phase::Running { synced, .. } = &mut self.phase {
@@ -294,6 +302,7 @@ impl Unit {
                 vec![Effect::CleanUp]
             }
             Then::CleanUpAndStartAnew => {
+                (self.fault, self.failing_since) = (None, None); // of the cluster that leaves
                 self.phase = Phase::CleaningUp { then: Afterwards::Replace };
                 vec![Effect::CleanUp]
             }
@@ -381,7 +390,11 @@ impl Unit {
 
     /// Whether it was removed, and has not left yet. It may have been announced again.
     pub(super) fn is_leaving(&self) -> bool {
-        self.shown.0 == ClusterState::Leaving
+        match self.phase {
+            Phase::CleaningUp { .. } | Phase::Left => true,
+            Phase::Stopping { then, .. } => !matches!(then, Then::Retry | Then::Stick),
+            _ => false,
+        }
     }
 
     /// Whether it was removed, and not announced again since then.
@@ -411,6 +424,7 @@ impl Unit {
 
     /// What has not begun to clean up does not begin.
     fn withdraw(&mut self, then: Afterwards) -> Vec<Effect> {
+        (self.fault, self.failing_since) = (None, None); // of the cluster that leaves
         self.phase = Phase::CleaningUp { then };
         vec![Effect::WithdrawCleanUp]
     }
@@ -450,8 +464,9 @@ impl Unit {
     fn present_state(&self, now: Instant) -> ClusterState {
         let is_running = self.runs();
         match (self.phase, &self.fault) {
-            (Phase::Stopping { then: Then::Leave | Then::StartAnew | Then::CleanUpAndStartAnew, .. }, _)
-            | (Phase::CleaningUp { .. } | Phase::Left, _) => ClusterState::Leaving,
+            (_, fault) if self.is_leaving() && !(self.is_replaced() && fault.is_some()) => {
+                ClusterState::Leaving
+            }
             (_, Some((Fault::Forbidden(_), _))) => ClusterState::Forbidden,
             (_, Some((Fault::Failed(_), _))) => ClusterState::Failed,
             (_, Some((Fault::Unreachable(_), since))) if !is_running || now - *since >= TOLERATED => {

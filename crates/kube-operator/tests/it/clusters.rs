@@ -32,7 +32,8 @@ use std::{
 use tokio::time::sleep;
 use tower::ServiceExt;
 
-/// Requests that reached a cluster: `HOST TOKEN` for each list of ConfigMaps, and `HOST TOKEN *` for all others.
+/// Requests that reached a cluster: `HOST TOKEN` for each list of ConfigMaps, and `HOST TOKEN *` for all others, such as those for the
+/// present version by a watch that is quiet.
 #[derive(Clone, Default)]
 pub(crate) struct Requests(Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<Weak<()>>>>);
 
@@ -60,7 +61,10 @@ pub(crate) fn options(servers: &TestFleet, requests: &Requests) -> ClusterOption
             let host = request.uri().host().unwrap_or_default().to_owned();
             let is_list = request.uri().path().ends_with("/configmaps")
                 && request.method() == http::Method::GET
-                && !request.uri().query().unwrap_or_default().contains("watch=");
+                && !request
+                    .uri()
+                    .query()
+                    .is_some_and(|query| query.contains("watch=") || query.ends_with("limit=1"));
             requests.0.lock().push(format!("{host} {token}{}", if is_list { "" } else { " *" }));
             servers.clone().oneshot(request)
         });
@@ -430,6 +434,37 @@ async fn while_the_hub_is_away_members_work_and_what_it_had_announced_stays() {
     sleep(seconds(60)).await;
     assert_eq!(state(&fleet, "default/west"), None, "what was deleted meanwhile is seen");
     assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// No Lease can be renewed, and another process might lead.
+#[tokio::test(start_paused = true)]
+async fn with_leader_election_members_stop_while_the_hub_is_away_and_go_on_without_a_list() {
+    let servers = TestFleet::new(["hub", "east"]);
+    add(&client_of(&servers, "east"), "a").await;
+    let hub = Client::with_transport(&config("hub", "one"), servers.clone()).unwrap();
+    let (log, requests) = (Log::default(), Requests::default());
+    let manager = Manager::new(hub)
+        .without_streaming_lists()
+        .leader_election("op", "default")
+        .cluster_options(options(&servers, &requests))
+        .clusters(Clusters::fixed([cluster("east")]))
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(20)).await;
+    assert_eq!(log.take(), ["east a"]);
+    let hub_server = servers.remove("hub").unwrap();
+    sleep(seconds(30)).await;
+    add(&client_of(&servers, "east"), "b").await;
+    sleep(seconds(60)).await;
+    assert_eq!((log.take(), state(&fleet, "east")), (vec![], Some(ClusterState::Synced)), "it is watched");
+    servers.insert("hub", hub_server);
+    sleep(seconds(60)).await;
+    let mut reconciled = log.take();
+    reconciled.sort();
+    assert_eq!((reconciled, requests.count("east one")), (vec!["east a".into(), "east b".into()], 1));
     stop.cancel();
     running.await.unwrap().unwrap();
 }

@@ -105,7 +105,7 @@ impl Started {
     }
 
     /// Nothing follows before the reconcile that blocks has ended, and this does then.
-    async fn is_followed_by(self, what: &str, within: Duration) {
+    async fn then_follows(self, what: &str, within: Duration) {
         sleep(within).await;
         assert_eq!(self.log.entries(), ["begins"]);
         self.open.send(()).unwrap();
@@ -121,7 +121,7 @@ async fn what_follows_an_abort_waits_for_a_reconcile_that_blocks() {
         let started = start(function).await;
         started.remove().await;
         started.announce("production").await;
-        started.is_followed_by("begins", FOLLOWED).await;
+        started.then_follows("begins", FOLLOWED).await;
     };
     let starts_anew_with_a_type = async {
         let make = |manager: Manager, blocking: Arc<Blocking>| {
@@ -131,7 +131,7 @@ async fn what_follows_an_abort_waits_for_a_reconcile_that_blocks() {
         let started = start(make).await;
         started.remove().await;
         started.announce("production").await;
-        started.is_followed_by("begins", FOLLOWED).await;
+        started.then_follows("begins", FOLLOWED).await;
     };
     let is_selected_again = async {
         let make = |manager, blocking| {
@@ -141,7 +141,7 @@ async fn what_follows_an_abort_waits_for_a_reconcile_that_blocks() {
         started.announce("test").await;
         sleep(Duration::from_millis(500)).await; // it is aborted
         started.announce("production").await;
-        started.is_followed_by("begins", FOLLOWED).await;
+        started.then_follows("begins", FOLLOWED).await;
     };
     let is_cleaned_up_on = async {
         let make = |manager, blocking: Arc<Blocking>| {
@@ -153,7 +153,7 @@ async fn what_follows_an_abort_waits_for_a_reconcile_that_blocks() {
         };
         let started = start(make).await;
         started.remove().await;
-        started.is_followed_by("cleaned up", FOLLOWED + seconds(2)).await; // a removal has to last
+        started.then_follows("cleaned up", FOLLOWED + seconds(2)).await; // a removal has to last
     };
     tokio::join!(starts_anew, starts_anew_with_a_type, is_selected_again, is_cleaned_up_on);
 }

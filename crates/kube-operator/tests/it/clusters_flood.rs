@@ -28,8 +28,14 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{runtime::Builder, sync::mpsc, time::sleep};
+use tokio::{
+    runtime::Builder,
+    sync::mpsc,
+    time::{Instant, sleep},
+};
 
+/// How long a change of a cluster without faults may wait, whatever the others do: for a worker, each of which is free after 0.4 s.
+const LATENCY: Duration = Duration::from_millis(400);
 const MAPS: [&str; 3] = ["x", "y", "z"];
 
 /// Host and name of a ConfigMap.
@@ -40,6 +46,8 @@ struct Seen {
     random: Mutex<Rng>,
     /// The last change of each ConfigMap that a reconcile has seen.
     last: Mutex<BTreeMap<Key, String>>,
+    /// When a reconcile has first seen it.
+    began: Mutex<BTreeMap<(Key, String), Instant>>,
     running: Mutex<BTreeSet<Key>>,
     overlaps: Mutex<Vec<Key>>,
 }
@@ -63,6 +71,8 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<Seen>>) -> Result
         context.overlaps.lock().push(key.clone()); // a panic would only be an error of the object
     }
     let _runs = Runs(context.context(), key.clone());
+    let change = map.annotations().get("change").cloned().unwrap_or_default();
+    context.began.lock().entry((key.clone(), change.clone())).or_insert_with(Instant::now);
     let (wait, fails) = {
         let mut random = context.random.lock();
         (random.u64(0..400), random.u8(0..5) == 0)
@@ -71,7 +81,6 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<Seen>>) -> Result
     if fails {
         return Err(AtRandom);
     }
-    let change = map.annotations().get("change").cloned().unwrap_or_default();
     context.last.lock().insert(key, change);
     Ok(Action::await_change())
 }
@@ -101,13 +110,39 @@ impl World {
         self.sender.send(spec.into()).await.unwrap();
     }
 
-    async fn change(&mut self, host: &str) {
+    /// Returns what has changed.
+    async fn change(&mut self, host: &str) -> Option<(Key, String)> {
         let (map, change) = (*self.random.choice(&MAPS).unwrap(), self.random.u32(..).to_string());
         let api = Api::<ConfigMap>::default_namespaced(Client::new(self.servers[host].clone(), "default"));
         let patch = Patch::Merge(json!({ "metadata": { "annotations": { "change": change } } }));
         // A fault of the server, perhaps.
-        if api.patch(map, &PatchParams::default(), &patch).await.is_ok() {
-            self.changes.insert((host.to_owned(), map.to_owned()), change);
+        api.patch(map, &PatchParams::default(), &patch).await.ok()?;
+        let key = (host.to_owned(), map.to_owned());
+        self.changes.insert(key.clone(), change.clone());
+        Some((key, change))
+    }
+
+    /// All steps, with a change of a cluster without faults at each tenth: it waits for no other.
+    async fn steps(&mut self, states: &Fleet, seen: &Seen, seed: u64) {
+        let calm = host(self.size.clusters - 1);
+        let mut calm_changes = Vec::new();
+        for step in 0..self.size.steps {
+            let is_synced = states.status(&name(&calm)).is_some_and(|now| now.state == ClusterState::Synced);
+            if self.size.faulty < self.size.clusters && step % 10 == 0 && is_synced {
+                calm_changes.push((self.change(&calm).await.unwrap(), Instant::now()));
+                sleep(seconds(1)).await;
+            }
+            self.step().await;
+        }
+        let has_calm = self.size.faulty < self.size.clusters;
+        assert!(
+            !has_calm || calm_changes.len() > self.size.steps / 20,
+            "seed {seed}: {}",
+            calm_changes.len()
+        );
+        for (change, at) in calm_changes {
+            let waited = seen.began.lock().get(&change).map(|began| *began - at);
+            assert!(waited.is_some_and(|waited| waited <= LATENCY), "seed {seed}: {change:?} {waited:?}");
         }
     }
 
@@ -124,7 +159,7 @@ impl World {
             6 => drop(server.fault(Match::list::<ConfigMap>().times(3), Fault::Delay(seconds(7)))),
             7 => self.sender.send(ClusterEvent::Removed(name(host))).await.unwrap(),
             8 | 9 => self.announce(host).await,
-            _ => self.change(host).await,
+            _ => drop(self.change(host).await),
         }
         sleep(Duration::from_millis(self.random.u64(0..6_000))).await;
     }
@@ -170,16 +205,7 @@ async fn flood(size: Size, seed: u64) {
     for host in &hosts {
         world.announce(host).await;
     }
-    for _ in 0..size.steps {
-        world.step().await;
-    }
-    let calm = host(size.clusters - 1);
-    if size.faulty < size.clusters {
-        world.change(&calm).await;
-        sleep(seconds(5)).await;
-        let key = world.changes.keys().find(|(host, _)| *host == calm).unwrap();
-        assert_eq!(seen.last.lock().get(key), world.changes.get(key), "seed {seed}: it waits for no other");
-    }
+    world.steps(&states, &seen, seed).await;
     for (host, server) in world.servers.clone() {
         server.clear_faults();
         world.fleet.insert(host.as_str(), server);

@@ -205,3 +205,30 @@ async fn an_object_of_another_cluster_owns_no_children() {
     let maps = Api::<ConfigMap>::default_namespaced(hub);
     assert!(maps.list(&ListParams::default()).await.unwrap().items.is_empty(), "none is created");
 }
+
+/// Many strangers that start at once could have the memory of the program.
+#[tokio::test(start_paused = true)]
+async fn what_a_server_says_of_itself_has_a_limit() {
+    let servers = TestFleet::new(["east", "west"]);
+    let mut kube_system = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": "1"}});
+    kube_system["metadata"]["annotations"] = serde_json::json!({"long": "x".repeat(1 << 20)});
+    let long = FaultResponse::status(200, "").body(kube_system.to_string());
+    servers.server("east").unwrap().fault(Match::any(), long);
+    let status = serde_json::json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": 401, "message": "x".repeat(1 << 14),
+    });
+    let long = FaultResponse::status(401, "Unauthorized").body(status.to_string());
+    servers.server("west").unwrap().fault(Match::any(), long);
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(Clusters::fixed([cluster("east"), cluster("west")]))
+        .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(20)).await;
+    let why = ["east", "west"].map(|host| fleet.status(&name(host)).unwrap().reason.unwrap());
+    assert!(why[0].contains("more than 65536 bytes"), "{}", why[0]);
+    assert!(why[1].len() < 1_100 && why[1].contains("xxx"), "{}", why[1].len());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}

@@ -8,7 +8,7 @@ use crate::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Api;
 use kube_operator::{
-    clusters::{ClusterEvent, ClusterSpec, Clusters},
+    clusters::{ClusterEvent, ClusterSpec, ClusterState, Clusters},
     manager::Manager,
 };
 use kube_testserver::TestFleet;
@@ -66,6 +66,7 @@ async fn a_cluster_is_cleaned_up_on_also_if_the_next_one_answers_much_later_or_n
         .clusters(clusters)
         .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()))
         .on_cluster_removed(move |cluster| clean_up(cluster, logged.clone()));
+    let fleet = manager.fleet();
     let (stop, running) = run(manager);
     let announce = async |host: &str| {
         sender.send(ClusterSpec::new(name("x"), config(host, "one")).into()).await.unwrap();
@@ -80,6 +81,9 @@ async fn a_cluster_is_cleaned_up_on_also_if_the_next_one_answers_much_later_or_n
         for _ in 0..10 {
             sleep(seconds(30)).await;
             announce("west").await; // by a provider that repeats itself
+            let status = fleet.status(&name("x")).unwrap();
+            let why = status.reason.unwrap_or_default();
+            assert!(status.state == ClusterState::Unreachable && why.contains("refused"), "{why}");
         }
         assert!(log.take().is_empty(), "it may be the same cluster");
         if is_made {
