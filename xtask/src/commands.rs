@@ -34,7 +34,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("cargo run --example quickstart", Ends),
     ("cargo run --example quickstart -- --cluster", Elsewhere("needs a cluster: job e2e-genuine")),
     ("cargo run --example quickstart -- --stay", GoesOn("still running: ")),
-    ("cargo run -p fleet", Elsewhere("needs clusters: the tests of examples/fleet run it on embedded servers")),
+    ("cargo run -p fleet", Elsewhere("needs clusters: the tests of examples/fleet, and the job fleet-genuine")),
     ("cargo run -p fleet -- crd", Ends),
     ("cargo run -p kube-operator --example serving", Ends),
     ("cargo run -p kube-testserver -- --port 6443", GoesOn("serving on http://127.0.0.1:6443")),

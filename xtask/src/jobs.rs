@@ -38,6 +38,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "kubectl-example", when: When::Genuine, summary: "examples/kubectl has the effect of kubectl, on Kubernetes 1.37 and on pods of the embedded server", usage: "", run: kubectl::example },
     Job { name: "e2e-genuine", when: When::Genuine, summary: "the end-to-end suite and the quickstart on genuine servers, and beside kubectl", usage: "[v1.37] [core]", run: genuine::e2e },
     Job { name: "operator-genuine", when: When::Genuine, summary: "examples/operator on servers that call its webhooks, on v1.37 with its generated manifests alone (needs root for port 443)", usage: "", run: genuine::operator },
+    Job { name: "fleet-genuine", when: When::Genuine, summary: "examples/fleet with its hub and a member on two servers, with the roles of manifests for members", usage: "", run: genuine::fleet },
     Job { name: "conformance-genuine", when: When::Genuine, summary: "the conformance suite passes on Kubernetes 1.37, and its results match their table", usage: "", run: genuine::conformance },
     Job { name: "new", when: When::Always, summary: "operators that `cargo kube` writes, extends and upgrades, and that of the tutorial: their own CI, --embedded, on a genuine server; names of all sorts, and the shortest form of every command", usage: "", run: scaffold::new },
     Job { name: "package", when: When::ByName, summary: "every crate packs, builds from its packed files, and documents as on docs.rs", usage: "", run: packaging::package },
