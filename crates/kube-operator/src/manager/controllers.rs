@@ -52,6 +52,8 @@ pub(super) struct ManagedController {
     pub(super) paths: Vec<String>,
     /// Whether it runs while its kind is served only: an optional part, which does not decide on the readiness of the rest.
     pub(super) while_served: bool,
+    /// Those that it runs with on the hub: where it is aborted, they may go on until their next `await`.
+    pub(super) reconciles: TaskTracker,
     pub(super) run: RunController,
 }
 
@@ -135,7 +137,7 @@ impl ManagedController {
             let output = run(controller, reconciles.clone());
             Box::pin(poll(reconciling, output, refusals, watch_errors, stop))
         });
-        Self { name, monitor, paths, while_served: false, run }
+        Self { name, monitor, paths, while_served: false, reconciles: TaskTracker::new(), run }
     }
 }
 

@@ -37,7 +37,7 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 impl Manager {
     /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.
@@ -359,7 +359,7 @@ impl Running<'_> {
     }
 
     fn add(&mut self, controller: ManagedController) {
-        let ManagedController { name, monitor, while_served, run, .. } = controller;
+        let ManagedController { name, monitor, while_served, reconciles, run, .. } = controller;
         self.status.add((&name, &monitor), while_served, &self.health, &self.limits);
         let surroundings = Surroundings {
             assignments: self.assignments.clone(),
@@ -368,7 +368,7 @@ impl Running<'_> {
             refusals: self.refusals.clone(),
             watch_errors: None,
         };
-        self.controllers.start(name, |stop| run(surroundings, stop, &TaskTracker::new()));
+        self.controllers.start(name, |stop| run(surroundings, stop, &reconciles));
     }
 
     fn start_members(&mut self, hub: Client, members: Members) {

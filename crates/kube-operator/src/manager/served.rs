@@ -17,7 +17,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The API paths that [`ServedKinds`] watches.
 pub(super) const DEFINITION_PATHS: [&str; 2] = [
@@ -169,16 +169,16 @@ impl WhileServed {
         stop: CancellationToken,
     ) -> Result<(), BoxError> {
         let follow = async {
-            let mut is_running = false;
+            let mut running = None;
             loop {
                 let availability = self.kind.next().await;
-                if std::mem::take(&mut is_running) {
-                    remove(&commands, &self.name, grace).await;
+                if let Some(reconciles) = running.take() {
+                    remove(&commands, &self.name, &reconciles, grace).await;
                 }
                 if let Availability::Served(resource) = availability
                     && let Some(controller) = self.controller(&resource)
                 {
-                    is_running = true;
+                    running = Some(controller.reconciles.clone());
                     drop(commands.send(Command::Add(controller))); // an error: the manager has ended
                 }
             }
@@ -202,8 +202,14 @@ impl WhileServed {
     }
 }
 
-/// Returns when the controller has ended, with its running reconciles, which are aborted after `grace`.
-async fn remove(commands: &mpsc::UnboundedSender<Command>, name: &Arc<str>, grace: Duration) {
+/// Returns when the controller has ended, with its running reconciles, which are aborted after `grace`: one that blocks its thread goes on
+/// until its next `await`.
+async fn remove(
+    commands: &mpsc::UnboundedSender<Command>,
+    name: &Arc<str>,
+    reconciles: &TaskTracker,
+    grace: Duration,
+) {
     let (removed, mut ended) = oneshot::channel();
     drop(commands.send(Command::Remove(Arc::clone(name), removed)));
     if timeout(grace, &mut ended).await.is_err() {
@@ -211,6 +217,8 @@ async fn remove(commands: &mpsc::UnboundedSender<Command>, name: &Arc<str>, grac
         drop(commands.send(Command::Abort(Arc::clone(name))));
         let _dropped = ended.await;
     }
+    reconciles.close();
+    reconciles.wait().await;
 }
 
 impl<K> fmt::Debug for ServedController<K> {

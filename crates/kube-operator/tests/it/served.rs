@@ -24,9 +24,10 @@ use kube_testserver::{Fault, Match};
 use std::{
     convert::Infallible,
     future::pending,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tower::ServiceExt;
 
 mod v1 {
@@ -167,6 +168,52 @@ async fn running_reconciles_finish_when_the_definition_is_deleted() {
     add_leaf(&client, "c").await;
     sleep(seconds(5)).await;
     assert_eq!((log.count("end c"), log.count("v1 c")), (1, 1), "one controller runs");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// With the real clock and several threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_reconcile_that_blocks_is_waited_for_when_its_kind_returns() {
+    let (_server, client) = server_with(&[]).await;
+    let (log, (open, gate)) = (Log::default(), mpsc::channel::<()>());
+    define(&client, &Leaf::crd()).await;
+    let make = {
+        let (client, log, gate) = (client.clone(), log.clone(), Arc::new(Mutex::new(Some(gate))));
+        move || {
+            let gate = gate.clone();
+            let reconcile = move |_: Arc<Leaf>, log: Arc<Log>| {
+                let gate = gate.lock().unwrap().take();
+                async move {
+                    log.add("begins");
+                    if let Some(gate) = gate {
+                        gate.recv().unwrap();
+                        log.add("ends");
+                    }
+                    Ok::<_, Infallible>(Action::await_change())
+                }
+            };
+            let controller = Controller::new(Api::<Leaf>::all(client.clone()), watcher::Config::default());
+            ServedController::new(controller, reconcile, Arc::new(log.clone()))
+        }
+    };
+    add_leaf(&client, "a").await;
+    let manager = Manager::new(client.clone()).while_served::<Leaf>("leaves", make);
+    let (stop, running) = run(manager.grace_period(Duration::from_millis(300)));
+    let logs = async |expected: &[&str]| {
+        while log.entries() != expected {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    logs(&["begins"]).await;
+    undefine(&client).await;
+    sleep(seconds(6)).await; // it is noticed, and the reconcile is aborted
+    define(&client, &Leaf::crd()).await;
+    add_leaf(&client, "b").await;
+    sleep(seconds(3)).await;
+    assert_eq!(log.entries(), ["begins"], "the former one still runs");
+    open.send(()).unwrap();
+    timeout(seconds(20), logs(&["begins", "ends", "begins"])).await.expect("the controller runs again");
     stop.cancel();
     running.await.unwrap().unwrap();
 }
