@@ -202,7 +202,7 @@ impl Family {
                 "a cache may be old: before what cannot be taken back, read the object itself or write with preconditions"
             }
             Self::Restart | Self::Down => {
-                "a restarted operator knows only what is in the cluster: nothing it needs may be in its memory alone"
+                "a restart finds what no event has shown: watch all that a reconcile depends on (`owns`), and keep nothing that it needs in memory alone"
             }
             Self::LostLease => {
                 "a leader that lost its Lease has to stop before another one starts, and to lead again when that is gone (by the clock of tokio)"

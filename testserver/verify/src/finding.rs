@@ -43,6 +43,24 @@ pub enum Oracle {
     Workload,
 }
 
+impl Oracle {
+    /// What to look for in the operator, where that does not depend on the fault.
+    pub(crate) fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::Forbidden => Some(
+                "its role lacks that: a manager has what its controllers watch, and what `writes` and `permissions` add",
+            ),
+            Self::Ended => {
+                Some("a cluster starts the program again, later each time: return errors to be repeated")
+            }
+            Self::TwoLeaders => Some(
+                "a leader that lost its Lease has to stop before another one starts (by the clock of tokio)",
+            ),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Oracle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -40,8 +40,9 @@ impl Options {
             value: Option<String>,
             read: impl Fn(&str) -> Result<T, String>,
         ) -> Result<Option<T>, String> {
-            let read = |value: String| read(&value).map_err(|why| format!("KUBE_VERIFY_{name}: {why}"));
-            value.map(read).transpose()
+            let option = name.to_lowercase();
+            let wrong = |why| format!("--{option} (the variable KUBE_VERIFY_{name}): {why}");
+            value.map(|value| read(&value).map_err(wrong)).transpose()
         }
         Ok(Self {
             plan: parsed("PLAN", variable("PLAN"), |text| {
@@ -162,7 +163,7 @@ mod tests {
             ("PLAN", "x"),
         ] {
             let error = read(name, value).unwrap_err();
-            assert!(error.starts_with(&format!("KUBE_VERIFY_{name}: ")), "{error}");
+            assert!(error.contains(&format!(" (the variable KUBE_VERIFY_{name}): ")), "{error}");
         }
     }
 }

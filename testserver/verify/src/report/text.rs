@@ -17,7 +17,11 @@ impl fmt::Display for Report {
             writeln!(f, "FAILED {why}\n")?;
         }
         for finding in &self.reference {
-            writeln!(f, "FOUND without any fault: {finding}\n")?;
+            writeln!(f, "FOUND without any fault: {finding}")?;
+            if let Some(hint) = finding.oracle().hint() {
+                writeln!(f, "  hint:   {hint}")?;
+            }
+            writeln!(f)?;
         }
         if !self.ended_with.is_empty() {
             self.ended_with.iter().try_for_each(|line| writeln!(f, "{}", shown(line)))?;
@@ -59,8 +63,9 @@ fn write_group(f: &mut fmt::Formatter<'_>, group: &Group<'_>) -> fmt::Result {
     writeln!(f, "  plan:   {}", first.plan)?;
     writeln!(f, "  repeat: cargo kube verify --plan '{}'", first.plan)?;
     writeln!(f, "  test:   .replay({:?})", first.plan.to_string())?;
-    if let Some(family) = first.plan.families().first() {
-        writeln!(f, "  hint:   {}", family.hint())?;
+    let of_family = || first.plan.families().first().map(|family| family.hint());
+    if let Some(hint) = group.finding.oracle().hint().or_else(of_family) {
+        writeln!(f, "  hint:   {hint}")?;
     }
     if !first.repeats {
         writeln!(
