@@ -118,9 +118,10 @@ fn idle(outcome: &Outcome) -> Option<Finding> {
     let begin = outcome.steps.first().map(|begin| &begin.external);
     let does_nothing = outcome.trace.effective().next().is_none()
         && outcome.trace.ended.is_none()
+        && outcome.trace.webhooks_in.is_empty()
+        && !outcome.trace.tells_events
         && outcome.steps.iter().all(|reached| Some(&reached.external) == begin);
-    let what =
-        "the operator does nothing in this workload: it writes nothing, and no external system changes";
+    let what = "the operator does nothing in this workload: it writes nothing, no external system changes, no webhook is called";
     does_nothing.then(|| Finding::new(Oracle::Workload, what))
 }
 

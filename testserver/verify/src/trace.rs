@@ -100,6 +100,8 @@ pub(crate) struct Trace {
     pub(crate) webhooks_in: BTreeSet<usize>,
     /// Webhooks that were served, and never called.
     pub(crate) webhooks_never_called: BTreeSet<String>,
+    /// Whether the operator has written Events.
+    pub(crate) tells_events: bool,
     /// Whether a list asked for any version.
     pub(crate) lists_any_version: bool,
     /// How the operator ended the first time that it did so by itself, without a panic.

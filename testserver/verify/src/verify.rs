@@ -172,7 +172,7 @@ impl Verify {
         self
     }
 
-    /// Tries all plans, and prints what was tried.
+    /// Tries all plans, and prints what was tried. From then on SIGINT and SIGTERM end the process of the test, whoever else listens.
     ///
     /// # Panics
     /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read. If a closure of the test panics: an

@@ -139,7 +139,8 @@ impl fmt::Debug for ReconcileMark {
 
 /// Sees what reconciles read and write: for tools that look for what a reconciler's decisions rest on.
 ///
-/// Its methods run in the task of the reconcile, at the place where it reads or writes: they should return soon.
+/// It is called in the task of the reconcile, at the place where it reads or writes, and in that of the controller when it starts and has
+/// ended: it should return soon. A reconcile that is dropped, as at the end of its controller, has no end.
 pub trait ReconcileObserver: Send + Sync + 'static {
     /// A reconcile does something.
     fn observe(&self, reconcile: &ReconcileMark, what: &Observed<'_>);

@@ -482,6 +482,30 @@ async fn an_observer_is_told_what_reconciles_read_and_write() {
     assert_eq!(seen[..7], expected);
 }
 
+struct Panics;
+
+impl ReconcileObserver for Panics {
+    fn observe(&self, reconcile: &ReconcileMark, what: &Observed<'_>) {
+        assert!(!matches!(what, Observed::Started { .. }) || reconcile.name() != "a", "of the observer");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_ends_no_controller() {
+    let (_server, client) = server();
+    let maps = config_maps(&client);
+    maps.add(named("a")).await;
+    maps.add(named("b")).await;
+    let controller = Controller::new(maps, watcher::Config::default())
+        .with_config(Config::default().observe_reconciles(Arc::new(Panics)));
+    let reconcile = |_: Arc<ConfigMap>, _: Arc<()>| {
+        Box::pin(async { Ok::<_, kube_client::Error>(Action::await_change()) })
+    };
+    let mut outputs = spawn_outputs(controller.run(reconcile, wait_for_change, Arc::new(())));
+    crate::common::expect_next(&mut outputs.items).await;
+    crate::common::expect_next(&mut outputs.items).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_observer_of_a_thread_is_told_how_each_reconcile_ends() {
     let (_server, client) = server();

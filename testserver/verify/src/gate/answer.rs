@@ -45,8 +45,8 @@ pub(super) async fn forward(session: &Session, parts: Parts, body: Bytes) -> io:
     let (head, body) = response.into_parts();
     let body = body.collect().await?.to_bytes();
     let status: Value = serde_json::from_slice(&body).unwrap_or_default();
-    // Not what admission refuses, as in a namespace that is being deleted.
-    let why = status["message"].as_str().filter(|why| why.contains("User \"system:serviceaccount:"));
+    // `User … cannot`, and `user … is attempting to grant`; not what admission refuses, as in a namespace that is being deleted.
+    let why = status["message"].as_str().filter(|why| why.contains("ser \"system:serviceaccount:"));
     why.into_iter().for_each(|why| session.forbid(why));
     Ok(Response::from_parts(head, full(body)))
 }

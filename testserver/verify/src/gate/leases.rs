@@ -22,6 +22,8 @@ const GROUP: &str = "sharding-group";
 
 /// How long a leader may take until it has noticed that it leads no more. One whose Lease is valid for longer may take that long.
 const GRACE: Duration = Duration::from_secs(20);
+/// At most so long: a Lease may be a lock for ever.
+const MOST_GRACE: Duration = Duration::from_secs(600);
 /// How long the other process leads after that.
 const LEADS: Duration = Duration::from_secs(60);
 /// How often it renews the Leases.
@@ -101,7 +103,7 @@ pub(crate) async fn take_leases(session: &Arc<Session>, begun_at: Timestamp) {
             continue;
         }
         if let Some(valid) = other.holds(&lease).await {
-            grace = grace.max(valid);
+            grace = grace.max(valid.min(MOST_GRACE));
             session.log(format!("FAULT: another process takes {lease}"));
             taken.push(lease);
         }

@@ -1,7 +1,10 @@
 //! The reconciles of an operator on the controllers of this workspace, in the timeline: which object, why, in which attempt, and what they
 //! see that is not so any more.
 
-use std::sync::{Arc, Weak};
+use std::sync::{
+    Arc, Weak,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use kube_core::reconcile::{Observed, ReconcileMark, ReconcileObserver, StoreRead, observe_thread};
 use serde_json::Value;
@@ -13,12 +16,30 @@ use super::session::Session;
 struct Reconciles {
     session: Weak<Session>,
     incarnation: u64,
+    told: AtomicUsize,
 }
+
+/// How many lines the reconciles of one process may have: some poll each millisecond.
+const MOST: usize = 5000;
 
 /// From now on, the controllers that start are those of the process that lives.
 pub(crate) fn observe(session: &Arc<Session>) {
-    let observer = Reconciles { session: Arc::downgrade(session), incarnation: session.incarnation() };
-    drop(observe_thread(Some(Arc::new(observer))));
+    drop(observe_thread(Some(Arc::new(Reconciles::of(session)))));
+}
+
+impl Reconciles {
+    fn of(session: &Arc<Session>) -> Self {
+        let (incarnation, told) = (session.incarnation(), AtomicUsize::new(0));
+        Self { session: Arc::downgrade(session), incarnation, told }
+    }
+
+    fn tell(&self, session: &Session, what: String) {
+        match self.told.fetch_add(1, Ordering::Relaxed) {
+            ..MOST => session.log(what),
+            MOST => session.log("the process has reconciled so often that the rest is not told"),
+            _ => {}
+        }
+    }
 }
 
 impl ReconcileObserver for Reconciles {
@@ -29,16 +50,18 @@ impl ReconcileObserver for Reconciles {
             Observed::Started { reason, attempt, object } => {
                 let attempt = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                 let seen = session.behind(object).map(|how| format!(", with an object that is {how}"));
-                session.log(format!("{reconcile} starts: {reason}{attempt}{}", seen.unwrap_or_default()));
+                let seen = seen.unwrap_or_default();
+                self.tell(&session, format!("{reconcile} starts: {reason}{attempt}{seen}"));
             }
             Observed::Ended { outcome: outcome @ ("error" | "panic" | "timeout") } => {
-                session.log(format!("{reconcile} has ended: {outcome}"));
+                self.tell(&session, format!("{reconcile} has ended: {outcome}"));
             }
             Observed::Read(read) => {
                 let Some(how) = session.behind(read) else { return };
                 let (_, name) = read.object.as_ref().map_or((&None, ""), |(space, name)| (space, name));
-                session
-                    .log(format!("{reconcile} reads {} {name} from a store, where it is {how}", read.plural));
+                let what =
+                    format!("{reconcile} reads {} {name} from a store, where it is {how}", read.plural);
+                self.tell(&session, what);
             }
             _ => {}
         }
@@ -84,7 +107,7 @@ mod tests {
         let plan: Plan = "lag of 20 s from added a #1 of watch configmaps".parse().unwrap();
         let failure = TestFailure::default();
         let session = Session::new(server, Names::default(), kinds, &plan, Arc::from([]), failure);
-        let observer = Reconciles { session: Arc::downgrade(&session), incarnation: session.incarnation() };
+        let observer = Reconciles::of(&session);
         let mark = ReconcileMark::new("maps", Some("default"), "a");
         let seen = |version: Option<&str>, name: &str| {
             StoreRead::of_object("", "configmaps", Some("default"), name, version.map(str::to_owned))
@@ -100,6 +123,9 @@ mod tests {
         read(Some("1"), "b");
         observer.observe(&mark, &Observed::Ended { outcome: "error" });
         observer.observe(&mark, &Observed::Ended { outcome: "success" });
+        observer.told.store(MOST, Ordering::Relaxed);
+        observer.observe(&mark, &Observed::Ended { outcome: "error" });
+        observer.observe(&mark, &Observed::Ended { outcome: "error" });
         session.crash();
         read(None, "a"); // by a dead process
         let lines = session.take_trace().lines;
@@ -110,6 +136,7 @@ mod tests {
             "default/a in maps reads configmaps a from a store, where it is missing yet",
             "default/a in maps reads configmaps b from a store, where it is deleted already",
             "default/a in maps has ended: error",
+            "the process has reconciled so often that the rest is not told",
         ];
         assert_eq!(lines, expected);
     }

@@ -95,6 +95,9 @@ async fn respond(
     session.alive(incarnation).await;
     let Some(target) = Target::of(parts.uri.path()) else { return forward(session, parts, body).await };
     if target.is_housekeeping() {
+        if parts.method != Method::GET && target.is_event() {
+            session.trace(|trace| trace.tells_events = true);
+        }
         if target.is_lease() {
             return leases::respond(session, &target, parts, body).await;
         }

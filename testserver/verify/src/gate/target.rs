@@ -70,9 +70,14 @@ impl Target {
 
     /// Leases, Events and questions about permissions are no part of what an operator is for: no fault, no judgement.
     pub(super) fn is_housekeeping(&self) -> bool {
-        let (group, plural) = kinds::split(&self.resource);
-        let is_event = plural == "events" && matches!(group, "" | "events.k8s.io");
-        self.is_lease() || is_event || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+        let (group, _) = kinds::split(&self.resource);
+        let is_review = matches!(group, "authorization.k8s.io" | "authentication.k8s.io");
+        self.is_lease() || self.is_event() || is_review
+    }
+
+    /// An Event, in either group.
+    pub(super) fn is_event(&self) -> bool {
+        matches!(kinds::split(&self.resource), ("" | "events.k8s.io", "events"))
     }
 
     /// A Lease, by which one process of several leads.

@@ -100,6 +100,52 @@ subjects: [{kind: ServiceAccount, namespace: default, name: maps}]
 }
 
 #[test]
+fn an_operator_that_only_tells_events_does_something() {
+    async fn tells(service: ApiService) {
+        let event = json!({"metadata": {"name": "seen"}, "involvedObject": {"namespace": "default"}});
+        let request =
+            Request::post("/api/v1/namespaces/default/events").body(Full::new(event.to_string().into()));
+        drop(service.oneshot(request.expect("a request")).await);
+        std::future::pending().await
+    }
+    let verify = Verify::new(|_| tells).step("create", |step| step.apply(WANTED));
+    let report = verify.families([Family::Restart]).report();
+    assert!(report.is_ok(), "{report}");
+}
+
+/// Makes a role with more permissions than its own.
+async fn makes_a_role(service: ApiService) {
+    let role = json!({"metadata": {"name": "more"}, "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]});
+    let path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+    let request = Request::post(path).body(Full::new(role.to_string().into()));
+    drop(service.oneshot(request.expect("a request")).await);
+    std::future::pending().await
+}
+
+#[test]
+fn a_role_that_the_account_may_not_grant_is_found() {
+    const ROLES: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: roles}
+rules: [{apiGroups: [rbac.authorization.k8s.io], resources: [roles], verbs: [create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: roles}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: roles}
+subjects: [{kind: ServiceAccount, namespace: default, name: roles}]
+";
+    let verify = Verify::new(|_| makes_a_role).service_account("default", "roles").fixtures(ROLES);
+    let report = verify.step("create", |step| step.apply(WANTED)).families([Family::Restart]).report();
+    let found: Vec<_> = report.findings().map(|(_, finding)| finding.to_string()).collect();
+    assert!(
+        found.iter().any(|finding| finding.starts_with("[forbidden] ") && finding.contains("grant")),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_budget_that_is_used_up_at_once_is_enough_for_a_plan() {
     let options = Options { budget: Some(Duration::from_nanos(1)), ..Options::default() };
     let verify = Verify::new(|_| panics).step("create", |step| step.apply(WANTED)).ready();

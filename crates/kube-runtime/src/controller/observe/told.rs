@@ -1,7 +1,7 @@
 //! Tells a [`ReconcileObserver`] when reconciles start and how they end.
 
 use super::outcome::ReconcileOutcome;
-use crate::{controller::reconcile::ReconcileReason, reflector::ObjectKey};
+use crate::{controller::reconcile::ReconcileReason, reflector::ObjectKey, unwind::catch_panic};
 use kube_core::{
     Resource,
     reconcile::{Observed, ReconcileMark, ReconcileObserver, StoreRead},
@@ -38,14 +38,18 @@ impl Told {
         let (namespace, version) = (key.namespace.as_deref(), version.map(str::to_owned));
         let object = StoreRead::of_object(&*self.group, &*self.plural, namespace, &key.name, version);
         let reason = reason.to_string();
-        self.observer.observe(&self.mark(key), &Observed::Started { reason: &reason, attempt, object });
+        self.tell(key, &Observed::Started { reason: &reason, attempt, object });
     }
 
     pub(super) fn ended(&self, key: &ObjectKey, outcome: ReconcileOutcome) {
-        self.observer.observe(&self.mark(key), &Observed::Ended { outcome: outcome.as_str() });
+        self.tell(key, &Observed::Ended { outcome: outcome.as_str() });
     }
 
-    fn mark(&self, key: &ObjectKey) -> ReconcileMark {
-        ReconcileMark::new(Arc::clone(&self.controller), key.namespace.as_deref(), &key.name)
+    /// A panic would be that of all reconciles here.
+    fn tell(&self, key: &ObjectKey, what: &Observed<'_>) {
+        let mark = ReconcileMark::new(Arc::clone(&self.controller), key.namespace.as_deref(), &key.name);
+        if let Err(message) = catch_panic(|| self.observer.observe(&mark, what)) {
+            tracing::error!(reconcile = %mark, message, "an observer of reconciles panicked");
+        }
     }
 }
