@@ -132,6 +132,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         report.unused_allows = scenario.allows.unused();
         report.is_whole = options.shard.is_none();
     }
+    report.reference.sort_by_key(importance);
     report.time = begun.elapsed();
     report
 }
@@ -191,6 +192,7 @@ fn try_all(
         let repeats = again.is_ok_and(|again| again.findings == outcome.findings);
         let differs_at = first_difference(&outcome.trace.lines, &reference.lines);
         let lines = outcome.trace.lines;
+        options.show_found(&outcome.findings[0], &plan);
         report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
     }
 }
@@ -211,10 +213,10 @@ fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Result<Outco
 /// What says most about the cause comes first.
 fn importance(finding: &Finding) -> (usize, Finding) {
     const ORDER: [Oracle; 16] = [
-        Oracle::Workload,
         Oracle::Panic,
         Oracle::Ended,
         Oracle::Forbidden,
+        Oracle::Workload,
         Oracle::Invariant,
         Oracle::TwoLeaders,
         Oracle::LostUpdate,

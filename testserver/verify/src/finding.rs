@@ -50,6 +50,9 @@ impl Oracle {
             Self::Forbidden => Some(
                 "its role lacks that: a manager has what its controllers watch, and what `writes` and `permissions` add",
             ),
+            Self::LeftOver => Some(
+                "children need an owner reference, and other systems a finalizer of their owner that cleans up",
+            ),
             Self::Ended => {
                 Some("a cluster starts the program again, later each time: return errors to be repeated")
             }

@@ -14,8 +14,8 @@ use crate::{
     plan::{Plan, Verb},
     run::run,
     scenario::Scenario,
-    state::{normalize, paths, qualified},
-    trace::Line,
+    state::{ObjectName, normalize, paths, qualified},
+    trace::{Line, Write},
 };
 
 /// What the runs without faults have shown.
@@ -86,6 +86,8 @@ pub(crate) fn learn(scenario: &Scenario, for_an_hour: bool) -> Result<Learned, S
     }
     let idle = idle(&outcome).filter(|finding| learned.complete && !allowed(&finding.what));
     learned.findings.extend(idle);
+    let missed = not_made_again(&outcome, &known);
+    learned.findings.extend(missed.into_iter().filter(|finding| !allowed(&finding.what)));
     learned.findings.extend(stale_statuses(&outcome).into_iter().filter(|finding| !allowed(&finding.what)));
     known.hidden = outcome.hidden;
     reference.steps = outcome.steps;
@@ -123,6 +125,44 @@ fn idle(outcome: &Outcome) -> Option<Finding> {
         && outcome.steps.iter().all(|reached| Some(&reached.external) == begin);
     let what = "the operator does nothing in this workload: it writes nothing, no external system changes, no webhook is called";
     does_nothing.then(|| Finding::new(Oracle::Workload, what))
+}
+
+/// Objects of the operator that somebody else has deleted in a step, while all that the workload has applied stays, and that stay away.
+fn not_made_again(outcome: &Outcome, known: &Known) -> Vec<Finding> {
+    let template = |object: &ObjectName| oracle::template(object, &known.names);
+    let made = oracle::counts(outcome.trace.effective(), &known.names);
+    let mut findings = Vec::new();
+    for (at, (before, after)) in (1..).zip(outcome.steps.iter().zip(outcome.steps.iter().skip(1))) {
+        let (before, after) = (&before.state.0, &after.state.0);
+        let has_gone = |object: &ObjectName| before.contains_key(object) && !after.contains_key(object);
+        let in_step = || outcome.trace.effective().filter(|write| write.step == at);
+        let deletes =
+            |write: &Write| matches!(write.place.operation.verb, Verb::Delete | Verb::DeleteCollection);
+        if outcome.trace.applied.iter().any(has_gone) || in_step().any(deletes) {
+            continue; // it may not be wanted any more
+        }
+        let uids = || after.values().map(|object| &object["metadata"]["uid"]);
+        let stays: BTreeSet<&str> = uids().filter_map(Value::as_str).collect();
+        let is_collected = |object: &Value| {
+            let owners = object["metadata"]["ownerReferences"].as_array();
+            owners.is_some_and(|owners| {
+                owners.iter().any(|owner| !stays.contains(owner["uid"].as_str().unwrap_or_default()))
+            })
+        };
+        let gone = before.iter().filter(|(name, object)| has_gone(name) && !is_collected(object));
+        for name in gone.map(|(name, _)| name) {
+            let kind = template(name);
+            let is_again = after.keys().any(|other| !before.contains_key(other) && template(other) == kind);
+            if made.contains_key(&(kind.clone(), Verb::Create)) && !is_again {
+                let what = format!(
+                    "after step {at}, {kind}, which the operator has made, is deleted and not made again: does it watch it (`owns`), \
+                     and has it an owner reference?"
+                );
+                findings.push(Finding::new(Oracle::EndState, what));
+            }
+        }
+    }
+    findings
 }
 
 /// Statuses of an older generation when nothing is to do.

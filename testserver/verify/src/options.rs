@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf, thread, time::Duration};
 
-use crate::{family::Families, plan::Plan};
+use crate::{family::Families, finding::Finding, plan::Plan};
 
 /// Options of a verification. Those of the command line win over those of the test.
 #[derive(Clone, Debug, Default)]
@@ -104,6 +104,13 @@ impl Options {
             self.json.as_ref().filter(|_| self.shard.is_some()).map(|json| json.with_extension("plan"));
         // It serves the text of an error only.
         drop(path.map(|path| fs::write(path, plan.to_string())));
+    }
+
+    /// Tells what was found, which nobody else would if the verification is ended.
+    pub(crate) fn show_found(&self, finding: &Finding, plan: &Plan) {
+        if self.progress {
+            eprintln!("verify: found {finding} ({plan})");
+        }
     }
 
     /// Tells how far the verification is.

@@ -48,7 +48,7 @@ pub(crate) fn counts<'t>(writes: impl IntoIterator<Item = &'t Write>, names: &Na
     counts
 }
 
-fn template(object: &ObjectName, names: &Names) -> String {
+pub(crate) fn template(object: &ObjectName, names: &Names) -> String {
     let name = names.template(&object.resource, &object.name);
     ObjectName { name, ..object.clone() }.to_string()
 }

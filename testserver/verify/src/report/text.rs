@@ -63,8 +63,8 @@ fn write_group(f: &mut fmt::Formatter<'_>, group: &Group<'_>) -> fmt::Result {
     writeln!(f, "  plan:   {}", first.plan)?;
     writeln!(f, "  repeat: cargo kube verify --plan '{}'", first.plan)?;
     writeln!(f, "  test:   .replay({:?})", first.plan.to_string())?;
-    let of_family = || first.plan.families().first().map(|family| family.hint());
-    if let Some(hint) = group.finding.oracle().hint().or_else(of_family) {
+    let of_family = first.plan.families().first().map(|family| family.hint());
+    for hint in group.finding.oracle().hint().into_iter().chain(of_family) {
         writeln!(f, "  hint:   {hint}")?;
     }
     if !first.repeats {

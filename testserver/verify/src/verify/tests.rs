@@ -99,6 +99,25 @@ subjects: [{kind: ServiceAccount, namespace: default, name: maps}]
     assert!(with[0].contains(&expected), "{with:?}");
 }
 
+/// Makes the map of a wanted one, once.
+async fn makes_once(service: ApiService) {
+    while map(&service, "GET", "wanted").await != 200 {
+        sleep(Duration::from_secs(5)).await;
+    }
+    map(&service, "POST", "made").await;
+    std::future::pending().await
+}
+
+#[test]
+fn a_deleted_child_that_is_not_made_again_is_found_without_a_fault() {
+    let verify = Verify::new(|_| makes_once).step("create", |step| step.apply(WANTED));
+    let verify = verify.step("a user deletes the child", |step| step.delete_of("configmaps", "made"));
+    let report = verify.families([Family::SlowGarbageCollection]).report();
+    let found: Vec<_> = report.findings().map(|(_, finding)| finding.to_string()).collect();
+    let expected = "[end state] after step 2, configmaps made, which the operator has made, is deleted and not made again: ";
+    assert!(found.iter().any(|finding| finding.starts_with(expected)), "{found:?}");
+}
+
 #[test]
 fn an_operator_that_only_tells_events_does_something() {
     async fn tells(service: ApiService) {
