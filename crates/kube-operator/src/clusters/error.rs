@@ -73,13 +73,13 @@ pub enum ClusterError {
         "cluster {0} is the hub itself: run controllers for it with Manager::controller, or remove it from the clusters"
     )]
     Hub(ClusterName),
-    /// Two names lead to one cluster: the first by provider, and then by name, has it.
+    /// Two names lead to one cluster.
     #[error(
         "cluster {name} is the same as cluster {holder}, by the uid of its namespace kube-system: its objects would be reconciled \
          twice. It is used once that leaves"
     )]
     Twin {
-        /// The name that does not have it.
+        /// The name that connected later.
         name: ClusterName,
         /// The name that has the cluster.
         holder: ClusterName,

@@ -263,14 +263,10 @@ impl Member {
         self.unit.refused(error.to_string(), now)
     }
 
-    /// Another name that comes before it gets the cluster that it has. It stops, and connects again then: it waits for the other one, or is
-    /// announced elsewhere now.
+    /// Another name gets the cluster that it has, and waits for this: each has what the other wants. It stops, and waits then.
     pub(super) fn let_go(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
-        (self.lets_go, self.is_refused, self.attempt) = (true, true, 0);
-        if self.has_stopped() {
-            self.forget();
-        }
-        self.unit.let_go(error.to_string(), now)
+        self.lets_go = true;
+        self.refused(error, now)
     }
 
     /// Whether its cluster is free for another name now; once.

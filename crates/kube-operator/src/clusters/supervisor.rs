@@ -167,10 +167,7 @@ impl Supervisor {
                 let effects = member.unit.removed(now);
                 (name, effects)
             }
-            Change::Upsert(source, spec) => {
-                self.identities.announced(&spec.name, source);
-                (spec.name.clone(), self.upsert(*spec, now))
-            }
+            Change::Upsert(spec) => (spec.name.clone(), self.upsert(*spec, now)),
         };
         self.perform(&name, effects);
     }
@@ -353,7 +350,6 @@ impl Supervisor {
                 member.forget();
                 self.identities.forget(name);
                 if member.unit.has_left() {
-                    self.identities.left(name);
                     self.members.remove(name);
                     tracing::info!(cluster = %name, "it has left");
                     self.fleet.forget(name); // one that starts anew is in the fleet all the time

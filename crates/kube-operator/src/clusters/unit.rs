@@ -241,19 +241,6 @@ impl Unit {
         leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
     }
 
-    /// Its cluster goes to another name. It stops, and connects again later, if it has answered: it may be announced elsewhere by now.
-    pub(super) fn let_go(&mut self, why: String, now: Instant) -> Vec<Effect> {
-        let leaves_place = match self.phase {
-            Phase::Connecting { place_until } => place_until.is_some(),
-            Phase::Answered => true,
-            _ => return self.stop_for(Fault::Failed(why), Then::Retry, now),
-        };
-        self.phase = Phase::BackingOff { until: now + self.next_wait() };
-        self.note(Some(Fault::Failed(why)), now);
-        self.settle(now);
-        leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
-    }
-
     /// From now on, what stops has so much time at most.
     pub(super) fn limit_grace_period(&mut self, limit: Duration, now: Instant) {
         self.grace_period = self.grace_period.min(limit);

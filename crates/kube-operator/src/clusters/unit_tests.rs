@@ -186,30 +186,6 @@ async fn what_cannot_work_waits_for_another_announcement() {
     assert_eq!((hub.next_timer(), shown(&hub)), (None, (ClusterState::Failed, 0, Some("it is the hub"))));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_cluster_that_goes_to_another_name_is_connected_to_again() {
-    let why = || "it is a twin".to_owned();
-    let (mut connecting, _) = Unit::new(GRACE, now());
-    connecting.placed(now());
-    let (mut answered, _) = Unit::new(GRACE, now());
-    answered.placed(now());
-    advance(FIRST_ANSWER).await;
-    answered.timer(now());
-    assert_eq!(answered.connected(Ok(()), now()), [Effect::AskPlace(Attempt::First)]);
-    for mut unit in [connecting, answered] {
-        assert_eq!(unit.let_go(why(), now()), [Effect::LeavePlace]);
-        assert_eq!(shown(&unit), (ClusterState::Failed, 0, Some("it is a twin")));
-        advance(FIRST_WAIT).await;
-        assert_eq!(unit.timer(now()), [Effect::AskPlace(Attempt::Again)]);
-        assert_eq!(unit.let_go(why(), now()), [], "it will connect anyway");
-    }
-    let mut running = synced();
-    assert_eq!(running.let_go(why(), now()), [Effect::Stop]);
-    running.stopped(now());
-    advance(FIRST_WAIT).await;
-    assert_eq!(running.timer(now()), [Effect::AskPlace(Attempt::Again)]);
-}
-
 /// The file that a kubeconfig names may come later.
 #[tokio::test(start_paused = true)]
 async fn a_configuration_that_cannot_be_used_is_tried_again_seldom() {
