@@ -65,6 +65,9 @@ pub enum ClusterError {
     /// A Secret has no kubeconfig that can be used.
     #[error(transparent)]
     Secret(#[from] KubeconfigSecretError),
+    /// The sender of a [channel](super::Clusters::channel) was dropped before it said that all clusters were sent.
+    #[error("the sender was dropped before it sent ClusterEvent::InitDone")]
+    SenderDropped,
     /// Objects of the hub cannot be watched.
     #[error("cannot watch the clusters: {}", ErrorChain(.0))]
     Watch(#[source] Box<kube_runtime::watcher::Error>),

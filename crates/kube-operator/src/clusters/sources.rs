@@ -88,7 +88,7 @@ impl Sources {
         });
         changes.unwrap_or_else(|error| {
             let provider = &self.names[source];
-            if matches!(error, ClusterError::Panicked(_)) {
+            if matches!(error, ClusterError::Panicked(_) | ClusterError::SenderDropped) {
                 self.failing.insert(source);
                 tracing::error!(
                     provider,

@@ -181,9 +181,15 @@ async fn a_channel_whose_sender_is_dropped_has_not_said_that_it_is_complete() {
             sender.send(ClusterEvent::InitDone).await.unwrap();
         }
         drop(sender);
+        let (lines, _guard) = capture_log();
         let started = Started::new(hub(), &servers, clusters).await;
         let synced = (started.fleet.providers_have_synced(), state(&started.fleet, "east"));
         assert_eq!(synced, (says_so, Some(ClusterState::Synced)));
+        sleep(seconds(60)).await;
+        let failing = if says_so { 0 } else { 1 };
+        assert_eq!(gauge(&started.snapshotter, FAILING), f64::from(failing));
+        let text = lines.text();
+        assert_eq!(text.matches("dropped before it sent ClusterEvent::InitDone").count(), failing as usize, "{text}");
         started.end().await;
     }
 }
