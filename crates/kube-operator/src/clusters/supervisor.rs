@@ -344,6 +344,11 @@ impl Supervisor {
                 tracing::warn!(cluster = %name, "its reconciles did not stop within the grace period and are aborted");
                 member.running.as_ref().inspect(|running| running.abort());
             }
+            Effect::FindBlocked => {
+                if let Some(why) = member.running.as_ref().and_then(Running::blocked) {
+                    member.unit.blocked(why, Instant::now());
+                }
+            }
             Effect::CleanUp => return self.clean_up(name),
             Effect::WithdrawCleanUp => member.withdraw_clean_up(),
             Effect::Forget => {

@@ -37,6 +37,8 @@ pub(super) enum Effect {
     Stop,
     /// Abort what did not stop in time.
     Abort,
+    /// Find out what goes on although it was aborted.
+    FindBlocked,
     /// The cluster was removed and nothing runs on it: let the program clean up there.
     CleanUp,
     /// It was announced again, or removed: what has not begun to clean up does not begin, and says so.
@@ -74,6 +76,10 @@ pub(super) struct Unit {
     fault: Option<(Fault, Instant)>,
     /// The first fault since it was in sync without one. An attempt that gets further does not end that.
     failing_since: Option<Instant>,
+    /// What stops was aborted.
+    is_aborted: bool,
+    /// Why it does not stop although it was aborted.
+    blocked: Option<String>,
     /// Since when it has the state that it shows.
     shown: (ClusterState, Instant),
 }
@@ -83,7 +89,16 @@ impl Unit {
     pub(super) fn new(grace_period: Duration, now: Instant) -> (Self, Vec<Effect>) {
         let (phase, shown) = (Phase::Waiting, (ClusterState::Connecting, now));
         (
-            Self { phase, grace_period, failures: 0, fault: None, failing_since: None, shown },
+            Self {
+                phase,
+                grace_period,
+                failures: 0,
+                fault: None,
+                failing_since: None,
+                is_aborted: false,
+                blocked: None,
+                shown,
+            },
             vec![Effect::AskPlace(Attempt::First)],
         )
     }
@@ -283,6 +298,7 @@ impl Unit {
     /// Its controllers have ended after [`Effect::Stop`] or [`Effect::Abort`].
     pub(super) fn stopped(&mut self, now: Instant) -> Vec<Effect> {
         let Phase::Stopping { then, .. } = self.phase else { return vec![] };
+        (self.is_aborted, self.blocked) = (false, None);
         let effects = match then {
             Then::Leave => {
                 self.phase = Phase::CleaningUp { then: Afterwards::Leave };
@@ -357,15 +373,29 @@ impl Unit {
             }
             Phase::Stopping { until, .. } => {
                 *until = now + self.grace_period; // what blocks its thread cannot be aborted
-                vec![Effect::Abort]
+                match std::mem::replace(&mut self.is_aborted, true) {
+                    false => vec![Effect::Abort],
+                    true => vec![Effect::FindBlocked],
+                }
             }
             _ => vec![], // they have no timer
+        }
+    }
+
+    /// It does not stop although it was aborted, because of this: it is down for as long.
+    pub(super) fn blocked(&mut self, why: String, now: Instant) {
+        if matches!(self.phase, Phase::Stopping { .. }) {
+            self.blocked = Some(why);
+            self.settle(now);
         }
     }
 
     /// What it shows, since when, and why.
     pub(super) fn state(&self) -> (ClusterState, Instant, Option<&str>) {
         let (state, since) = self.shown;
+        if let Some(why) = &self.blocked {
+            return (state, since, Some(why));
+        }
         let fault = self.fault.as_ref().filter(|_| state.is_failure());
         (state, since, fault.map(|(fault, _)| fault.reason()))
     }
@@ -451,6 +481,7 @@ impl Unit {
     fn present_state(&self, now: Instant) -> ClusterState {
         let is_running = self.runs();
         match (self.phase, &self.fault) {
+            _ if self.blocked.is_some() => ClusterState::Failed,
             (_, fault) if self.is_leaving() && !(self.is_replaced() && fault.is_some()) => {
                 ClusterState::Leaving
             }
