@@ -47,9 +47,9 @@ impl Claims {
         }
     }
 
-    /// Whether this provider has announced the cluster that has the name.
-    pub(super) fn has(&self, source: Source, name: &ClusterName) -> bool {
-        self.0.get(name).and_then(|claims| claims.first()).is_some_and(|claim| claim.source == source)
+    /// Whether this provider has announced the cluster, and how many have the name or get it before: 0 for the one that has it.
+    pub(super) fn place(&self, source: Source, name: &ClusterName) -> Option<usize> {
+        self.0.get(name)?.iter().position(|claim| claim.source == source)
     }
 
     fn upsert(&mut self, source: Source, spec: Box<ClusterSpec>) -> Result<Vec<Change>, Claimed> {
@@ -132,6 +132,7 @@ mod tests {
         claims.apply(1, upsert("east", "b2")).unwrap();
         let removed = claims.apply(0, ClusterEvent::Removed(name("east"))).unwrap();
         assert_eq!(texts(&removed), ["-east", "+east https://b2/"]);
+        assert_eq!([0, 1, 2].map(|source| claims.place(source, &name("east"))), [None, Some(0), Some(1)]);
         assert!(claims.apply(2, ClusterEvent::Removed(name("east"))).unwrap().is_empty());
         assert_eq!(texts(&claims.apply(1, ClusterEvent::Removed(name("east"))).unwrap()), ["-east"]);
         assert!(claims.0.is_empty(), "nothing is kept");
