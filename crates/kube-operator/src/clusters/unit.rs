@@ -346,11 +346,7 @@ impl Unit {
 
     /// When to call [`timer`](Self::timer).
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        match self.phase {
-            Phase::BackingOff { until } | Phase::Stopping { until, .. } => Some(until),
-            Phase::Connecting { place_until } | Phase::Running { place_until, .. } => place_until,
-            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => None,
-        }
+        self.phase.next_timer()
     }
 
     /// What is due by now.
@@ -407,11 +403,7 @@ impl Unit {
 
     /// Whether it was removed, and has not left yet. It may have been announced again.
     pub(super) fn is_leaving(&self) -> bool {
-        match self.phase {
-            Phase::CleaningUp { .. } | Phase::Left => true,
-            Phase::Stopping { then, .. } => !matches!(then, Then::Retry | Then::Stick),
-            _ => false,
-        }
+        self.phase.is_leaving()
     }
 
     /// Whether it was removed, and not announced again since then.
