@@ -22,8 +22,8 @@ use crate::task::in_task_of_runtime;
 
 /// How long a server may take to say which cluster it is.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How many bytes that may have.
-const IDENTITY_LIMIT: usize = 64 << 10;
+/// How many bytes that may have: annotations alone have up to 256 KiB, managed fields come on top.
+const IDENTITY_LIMIT: usize = 1 << 20;
 
 impl Client {
     /// Lets this client and all its clones send requests to the address, with the CA certificates, through the proxy and with the

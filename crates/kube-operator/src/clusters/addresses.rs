@@ -27,7 +27,7 @@ impl Supervisor {
             (Err(error), _) => {
                 self.identities.release(name);
                 let effects = member.refused(&error, now);
-                self.take_over(name, &error);
+                self.withdraw_clean_up_for(&error);
                 effects
             }
             (Ok(_), Some(cluster)) => {
@@ -103,24 +103,28 @@ impl Supervisor {
 
     /// The announced address leads to the cluster of another name, or to the hub.
     fn refused_elsewhere(&mut self, name: &ClusterName, error: &ClusterError) -> Vec<Effect> {
-        self.take_over(name, error);
-        let Some(member) = self.members.get_mut(name) else { return Vec::new() };
-        member.refused_elsewhere(error, Instant::now())
+        self.withdraw_clean_up_for(error);
+        let ring = self.identities.ring(name);
+        for (at, name) in ring.iter().enumerate() {
+            // Each would wait for ever for what the next one has.
+            let holder = ring[(at + 1) % ring.len()].clone();
+            let Some(member) = self.members.get_mut(name) else { continue };
+            tracing::info!(cluster = %name, %holder, "it stops, because it exchanges its cluster with that of another name");
+            let error = ClusterError::Twin { name: name.clone(), holder };
+            let effects = member.let_go(&error, Instant::now());
+            self.perform(name, effects);
+        }
+        match self.members.get_mut(name) {
+            Some(member) if ring.is_empty() => member.refused_elsewhere(error, Instant::now()),
+            _ => Vec::new(),
+        }
     }
 
-    /// The name waits for the cluster of another one. If that leaves, what has not begun to clean up there does not begin; if it comes
-    /// later in the order of names, it stops, and waits in its turn.
-    fn take_over(&mut self, name: &ClusterName, error: &ClusterError) {
+    /// The holder of a cluster leaves, and another name waits for it: what has not begun to clean up there does not begin.
+    fn withdraw_clean_up_for(&self, error: &ClusterError) {
         let ClusterError::Twin { holder, .. } = error else { return };
-        let Some(member) = self.members.get_mut(holder) else { return };
-        if member.unit.is_leaving() {
-            member.withdraw_clean_up();
-        } else if self.identities.yields(holder, name) {
-            tracing::warn!(cluster = %holder, by = %name, "it stops, because both names lead to one cluster, and the other comes first");
-            let error = ClusterError::Twin { name: holder.clone(), holder: name.clone() };
-            let effects = member.let_go(&error, Instant::now());
-            self.perform(holder, effects);
-        }
+        let holder = self.members.get(holder).filter(|member| member.unit.is_leaving());
+        holder.inspect(|member| member.withdraw_clean_up());
     }
 
     /// Another name that gets the cluster of one that leaves: it waits for that, or is announced at its address and has not answered yet.

@@ -22,8 +22,7 @@ struct Claim {
 /// What changes for the fleet.
 #[derive(Debug)]
 pub(super) enum Change {
-    /// By this provider.
-    Upsert(Source, Box<ClusterSpec>),
+    Upsert(Box<ClusterSpec>),
     Remove(ClusterName),
 }
 
@@ -48,9 +47,9 @@ impl Claims {
         }
     }
 
-    /// Whether this provider has announced the cluster that has the name.
-    pub(super) fn has(&self, source: Source, name: &ClusterName) -> bool {
-        self.0.get(name).and_then(|claims| claims.first()).is_some_and(|claim| claim.source == source)
+    /// Whether this provider has announced the cluster, and how many have the name or get it before: 0 for the one that has it.
+    pub(super) fn place(&self, source: Source, name: &ClusterName) -> Option<usize> {
+        self.0.get(name)?.iter().position(|claim| claim.source == source)
     }
 
     fn upsert(&mut self, source: Source, spec: Box<ClusterSpec>) -> Result<Vec<Change>, Claimed> {
@@ -58,7 +57,7 @@ impl Claims {
         match claims.iter().position(|claim| claim.source == source) {
             Some(0) => {
                 claims[0].spec = spec.clone();
-                Ok(vec![Change::Upsert(source, spec)])
+                Ok(vec![Change::Upsert(spec)])
             }
             Some(later) => {
                 claims[later].spec = spec;
@@ -69,7 +68,7 @@ impl Claims {
                 claims.push(Claim { source, spec: spec.clone() });
                 match claims[0].source {
                     holder if holder != source => Err(Claimed { name, source, holder }),
-                    _ => Ok(vec![Change::Upsert(source, spec)]),
+                    _ => Ok(vec![Change::Upsert(spec)]),
                 }
             }
         }
@@ -82,7 +81,7 @@ impl Claims {
         if place > 0 {
             return Vec::new();
         }
-        let next = claims.first().map(|claim| Change::Upsert(claim.source, claim.spec.clone()));
+        let next = claims.first().map(|claim| Change::Upsert(claim.spec.clone()));
         if next.is_none() {
             self.0.remove(&name);
         }
@@ -104,10 +103,10 @@ mod tests {
         ClusterSpec::new(name(text), Config::new(format!("https://{host}").parse().unwrap())).into()
     }
 
-    /// Such as `+east https://a/ of 0` and `-east`.
+    /// Such as `+east https://a/` and `-east`.
     fn texts(changes: &[Change]) -> Vec<String> {
         let text = |change: &Change| match change {
-            Change::Upsert(source, spec) => format!("+{} {} of {source}", spec.name, spec.config.cluster_url),
+            Change::Upsert(spec) => format!("+{} {}", spec.name, spec.config.cluster_url),
             Change::Remove(name) => format!("-{name}"),
         };
         changes.iter().map(text).collect()
@@ -116,12 +115,12 @@ mod tests {
     #[test]
     fn a_later_claimant_never_replaces_an_earlier_one() {
         let mut claims = Claims::default();
-        assert_eq!(texts(&claims.apply(0, upsert("east", "a")).unwrap()), ["+east https://a/ of 0"]);
+        assert_eq!(texts(&claims.apply(0, upsert("east", "a")).unwrap()), ["+east https://a/"]);
         let claimed = claims.apply(1, upsert("east", "b")).unwrap_err();
         assert_eq!(claimed, Claimed { name: name("east"), source: 1, holder: 0 });
         assert!(claims.apply(1, upsert("east", "c")).unwrap().is_empty(), "the error is returned once");
-        assert_eq!(texts(&claims.apply(0, upsert("east", "d")).unwrap()), ["+east https://d/ of 0"]);
-        assert_eq!(texts(&claims.apply(1, upsert("west", "b")).unwrap()), ["+west https://b/ of 1"]);
+        assert_eq!(texts(&claims.apply(0, upsert("east", "d")).unwrap()), ["+east https://d/"]);
+        assert_eq!(texts(&claims.apply(1, upsert("west", "b")).unwrap()), ["+west https://b/"]);
     }
 
     #[test]
@@ -132,7 +131,8 @@ mod tests {
         claims.apply(2, upsert("east", "c")).unwrap_err();
         claims.apply(1, upsert("east", "b2")).unwrap();
         let removed = claims.apply(0, ClusterEvent::Removed(name("east"))).unwrap();
-        assert_eq!(texts(&removed), ["-east", "+east https://b2/ of 1"]);
+        assert_eq!(texts(&removed), ["-east", "+east https://b2/"]);
+        assert_eq!([0, 1, 2].map(|source| claims.place(source, &name("east"))), [None, Some(0), Some(1)]);
         assert!(claims.apply(2, ClusterEvent::Removed(name("east"))).unwrap().is_empty());
         assert_eq!(texts(&claims.apply(1, ClusterEvent::Removed(name("east"))).unwrap()), ["-east"]);
         assert!(claims.0.is_empty(), "nothing is kept");

@@ -65,6 +65,9 @@ pub enum ClusterError {
     /// A Secret has no kubeconfig that can be used.
     #[error(transparent)]
     Secret(#[from] KubeconfigSecretError),
+    /// The sender of a [channel](super::Clusters::channel) was dropped before it said that all clusters were sent.
+    #[error("the sender was dropped before it sent ClusterEvent::InitDone")]
+    SenderDropped,
     /// Objects of the hub cannot be watched.
     #[error("cannot watch the clusters: {}", ErrorChain(.0))]
     Watch(#[source] Box<kube_runtime::watcher::Error>),
@@ -73,13 +76,13 @@ pub enum ClusterError {
         "cluster {0} is the hub itself: run controllers for it with Manager::controller, or remove it from the clusters"
     )]
     Hub(ClusterName),
-    /// Two names lead to one cluster: the first by provider, and then by name, has it.
+    /// Two names lead to one cluster.
     #[error(
         "cluster {name} is the same as cluster {holder}, by the uid of its namespace kube-system: its objects would be reconciled \
          twice. It is used once that leaves"
     )]
     Twin {
-        /// The name that does not have it.
+        /// The name that connected later.
         name: ClusterName,
         /// The name that has the cluster.
         holder: ClusterName,

@@ -105,6 +105,7 @@ impl Clusters {
     }
 
     /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
+    /// What cannot be used and does not match is not counted in `kube_operator_clusters_unusable`.
     ///
     /// ```
     /// use kube_operator::clusters::Clusters;
@@ -115,6 +116,7 @@ impl Clusters {
     /// # Ok::<(), kube_core::ParseExpressionError>(())
     /// ```
     pub fn matching(self, selector: Selector) -> Self {
+        self.unusable.only(selector.clone());
         let matching = move |event| match event {
             ClusterEvent::Upsert(spec) if !selector.matches(&spec.labels) => ClusterEvent::Removed(spec.name),
             other => other,

@@ -1,16 +1,14 @@
 //! Which name has which cluster, by the uid of the cluster. No I/O.
 
-use super::{claims::Source, error::ClusterError, event::ClusterSpec, name::ClusterName};
+use super::{error::ClusterError, event::ClusterSpec, name::ClusterName};
 use std::collections::BTreeMap;
 
-/// The clusters that have said who they are. Each is reconciled by one name only, and the hub by none. Of several names that lead to one
-/// cluster, the first has it, by provider and then by name: in each replica, and after each restart.
+/// The clusters that have said who they are. Each is reconciled by one name only, and the hub by none. Of several names that
+/// lead to one cluster, the first that answers has it until it leaves; then all that wait for it are tried.
 #[derive(Debug, Default)]
 pub(super) struct Identities {
     /// The uid of the hub, once it is known.
     hub: Option<String>,
-    /// Which provider announces a name.
-    sources: BTreeMap<ClusterName, Source>,
     uids: BTreeMap<ClusterName, String>,
     names: BTreeMap<String, ClusterName>,
     /// What names have still, whose address is being exchanged: requests go there until that is done.
@@ -22,11 +20,6 @@ pub(super) struct Identities {
 }
 
 impl Identities {
-    /// This provider announces the name.
-    pub(super) fn announced(&mut self, name: &ClusterName, source: Source) {
-        self.sources.insert(name.clone(), source);
-    }
-
     /// The hub has said who it is. Returns the name that has it as its cluster, which it has no more.
     pub(super) fn hub_is(&mut self, uid: Option<String>) -> Option<ClusterName> {
         let name = self.names.get(uid.as_ref()?).cloned();
@@ -55,16 +48,17 @@ impl Identities {
     /// As [`claim`](Self::claim): what the name had stays.
     pub(super) fn moves(&mut self, name: &ClusterName, uid: Option<String>) -> Result<bool, ClusterError> {
         let before = self.uid_of(name);
-        uid.iter().try_for_each(|uid| self.check(name, uid))?;
-        let is_another = uid.is_none() || uid != before;
-        if is_another {
-            self.has_moved(name);
-            self.uids.remove(name);
-            self.before.extend(before.map(|before| (name.clone(), before)));
-            uid.into_iter().for_each(|uid| drop(self.add(name, uid)));
+        if uid.is_some() && uid == before {
+            self.waits_no_more(name);
+            return Ok(false);
         }
+        uid.iter().try_for_each(|uid| self.check(name, uid))?;
         self.waits_no_more(name);
-        Ok(is_another)
+        self.has_moved(name);
+        self.uids.remove(name);
+        self.before.extend(before.map(|before| (name.clone(), before)));
+        uid.into_iter().for_each(|uid| self.add(name, uid));
+        Ok(true)
     }
 
     /// Nothing is sent any more to the cluster that the name had before it moved.
@@ -87,13 +81,11 @@ impl Identities {
     /// The cluster of this name has said who it is.
     ///
     /// # Errors
-    /// It is the hub, or another name has it, or is to have it: this name waits for it, and keeps what it had.
+    /// It is the hub, or has another name: this name does not have it, but keeps what it had.
     pub(super) fn claim(&mut self, name: &ClusterName, uid: String) -> Result<(), ClusterError> {
         self.check(name, &uid)?;
-        self.has_moved(name);
-        let before = self.add(name, uid.clone());
-        before.filter(|before| *before != uid).iter().for_each(|before| self.free(before));
-        self.waits_no_more(name);
+        self.forget(name);
+        self.add(name, uid);
         Ok(())
     }
 
@@ -103,35 +95,16 @@ impl Identities {
             self.waits_no_more(name);
             return Err(ClusterError::Hub(name.clone()));
         }
-        let holder = match self.names.get(uid) {
-            Some(holder) => Some(holder).filter(|holder| *holder != name),
-            None => self.first_twin(uid).filter(|twin| self.precedes(twin, name)),
-        };
-        let Some(holder) = holder.cloned() else { return Ok(()) };
-        self.twins.insert(name.clone(), uid.to_owned());
-        Err(ClusterError::Twin { name: name.clone(), holder })
+        if let Some(holder) = self.names.get(uid).filter(|holder| *holder != name).cloned() {
+            self.twins.insert(name.clone(), uid.to_owned());
+            return Err(ClusterError::Twin { name: name.clone(), holder });
+        }
+        Ok(())
     }
 
-    /// Whether this name has a cluster to which both lead.
-    fn precedes(&self, name: &ClusterName, other: &ClusterName) -> bool {
-        (self.sources.get(name), name) < (self.sources.get(other), other)
-    }
-
-    /// Returns what the name had.
-    fn add(&mut self, name: &ClusterName, uid: String) -> Option<String> {
-        self.names.insert(uid.clone(), name.clone());
-        self.uids.insert(name.clone(), uid)
-    }
-
-    /// Whether the holder of the cluster for which this name waits has to leave it to the name.
-    pub(super) fn yields(&self, holder: &ClusterName, name: &ClusterName) -> bool {
-        let uid = self.twins.get(name);
-        uid.is_some() && uid == self.uids.get(holder) && self.precedes(name, holder)
-    }
-
-    /// Nothing is left of the name.
-    pub(super) fn left(&mut self, name: &ClusterName) {
-        self.sources.remove(name);
+    fn add(&mut self, name: &ClusterName, uid: String) {
+        self.uids.insert(name.clone(), uid.clone());
+        self.names.insert(uid, name.clone());
     }
 
     /// The name has no cluster any more, and waits for none.
@@ -142,22 +115,33 @@ impl Identities {
 
     /// The name was removed, or has another address: it does not wait for the cluster of another name.
     pub(super) fn waits_no_more(&mut self, name: &ClusterName) {
+        self.twins.remove(name);
         self.freed.retain(|freed| freed != name);
-        let uid = self.twins.remove(name);
-        uid.iter().for_each(|uid| self.offer(uid));
     }
 
     /// A name that waits for the cluster of this one.
     pub(super) fn waits_for(&self, name: &ClusterName) -> Option<&ClusterName> {
-        self.first_twin(self.uids.get(name)?)
+        let uid = self.uids.get(name)?;
+        self.twins.iter().find(|(_, of)| *of == uid).map(|(twin, _)| twin)
     }
 
-    fn first_twin(&self, uid: &str) -> Option<&ClusterName> {
-        let twins = self.twins.iter().filter(|(_, of)| *of == uid).map(|(twin, _)| twin);
-        twins.min_by_key(|twin| (self.sources.get(*twin), *twin))
+    /// The names each of which waits for the cluster of the next one, the last for that of `name`, which is the first. None if there is no
+    /// such ring.
+    pub(super) fn ring(&self, name: &ClusterName) -> Vec<ClusterName> {
+        let mut ring: Vec<ClusterName> = Vec::new();
+        let mut next = Some(name);
+        while let Some(waits) = next {
+            if ring.contains(waits) {
+                // A ring without this name lets go already.
+                return if waits == name { ring } else { Vec::new() };
+            }
+            ring.push(waits.clone());
+            next = self.twins.get(waits).and_then(|uid| self.names.get(uid));
+        }
+        Vec::new()
     }
 
-    /// Names that were refused as twins, and may have the cluster now.
+    /// Names that were refused as twins, and are not any more.
     pub(super) fn take_freed(&mut self) -> Vec<ClusterName> {
         std::mem::take(&mut self.freed)
     }
@@ -172,15 +156,12 @@ impl Identities {
     /// Nobody has this cluster.
     fn free(&mut self, uid: &str) {
         self.names.remove(uid);
-        self.offer(uid);
-    }
-
-    /// The first of those that wait for this cluster may have it, unless somebody has.
-    fn offer(&mut self, uid: &str) {
-        if !self.names.contains_key(uid) {
-            let first = self.first_twin(uid).cloned();
-            self.freed.extend(first);
-        }
+        let freed = &mut self.freed;
+        self.twins.retain(|twin, of| {
+            let is_free = *of == uid;
+            freed.extend(is_free.then(|| twin.clone()));
+            !is_free
+        });
     }
 }
 
@@ -197,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_has_the_first_name_that_leads_to_it_until_that_leaves() {
+    fn a_cluster_has_the_name_that_leads_to_it_first_until_that_leaves() {
         let mut identities = Identities::default();
         claim(&mut identities, "a", "1").unwrap();
         claim(&mut identities, "a", "1").unwrap();
@@ -212,42 +193,17 @@ mod tests {
             "an address that it may not use takes nothing away"
         );
         assert!(identities.take_freed().is_empty());
+        identities.forget(&name("c"));
         identities.forget(&name("a"));
-        assert_eq!(identities.take_freed(), [name("b")]);
-        let refused = claim(&mut identities, "c", "1").unwrap_err();
-        assert!(refused.starts_with("cluster c is the same as cluster b, by the uid"), "{refused}");
-        identities.forget(&name("b"));
-        assert_eq!(identities.take_freed(), [name("c")], "the one before did not connect again");
-        claim(&mut identities, "c", "1").unwrap();
+        assert_eq!(identities.take_freed(), [name("b"), name("d")]);
+        claim(&mut identities, "b", "1").unwrap();
         claim(&mut identities, "a", "1").unwrap_err();
-        claim(&mut identities, "c", "3").unwrap();
+        claim(&mut identities, "b", "3").unwrap();
         assert_eq!(identities.take_freed(), [name("a")], "its address leads to another cluster now");
-        for text in ["a", "c", "d"] {
+        for text in ["a", "b", "d"] {
             identities.forget(&name(text));
         }
         assert!(identities.uids.is_empty() && identities.names.is_empty() && identities.twins.is_empty());
-    }
-
-    #[test]
-    fn of_two_names_the_first_has_the_cluster_by_provider_and_then_by_name() {
-        let mut identities = Identities::default();
-        for (text, source) in [("a", 1), ("b", 0), ("c", 0)] {
-            identities.announced(&name(text), source);
-        }
-        claim(&mut identities, "c", "1").unwrap();
-        claim(&mut identities, "a", "1").unwrap_err();
-        assert!(!identities.yields(&name("c"), &name("a")), "its provider is a later one");
-        claim(&mut identities, "b", "1").unwrap_err();
-        assert!(identities.yields(&name("c"), &name("b")));
-        assert!(identities.take_freed().is_empty(), "it has not stopped");
-        identities.release(&name("c"));
-        assert_eq!(identities.take_freed(), [name("b")]);
-        claim(&mut identities, "c", "1").unwrap_err();
-        claim(&mut identities, "b", "1").unwrap();
-        identities.forget(&name("b"));
-        assert_eq!(identities.take_freed(), [name("c")], "it has waited, as the first one");
-        identities.left(&name("b"));
-        assert_eq!(identities.sources.len(), 2);
     }
 
     #[test]
@@ -287,27 +243,26 @@ mod tests {
         assert!(identities.uids.is_empty() && identities.names.is_empty() && identities.before.is_empty());
     }
 
-    /// Somewhere in a ring, a name waits for the cluster of one that comes after it.
     #[test]
-    fn names_that_wait_for_the_clusters_of_one_another_get_them() {
+    fn names_that_wait_for_the_clusters_of_one_another_are_a_ring() {
         let mut identities = Identities::default();
-        for (text, uid) in [("a", "1"), ("b", "2"), ("c", "3")] {
+        for (text, uid) in [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")] {
             claim(&mut identities, text, uid).unwrap();
         }
-        let wants = |identities: &mut Identities, text: &str, uid: &str, holder: &str| {
-            claim(identities, text, uid).unwrap_err();
-            identities.yields(&name(holder), &name(text))
+        let ring = |identities: &Identities, text: &str| -> Vec<String> {
+            identities.ring(&name(text)).iter().map(ToString::to_string).collect()
         };
-        assert!(!wants(&mut identities, "c", "1", "a"));
-        assert!(wants(&mut identities, "b", "3", "c"));
-        assert_eq!(identities.waits_for(&name("c")), Some(&name("b")));
-        identities.release(&name("c"));
-        assert_eq!(identities.take_freed(), [name("b")]);
-        claim(&mut identities, "b", "3").unwrap();
-        claim(&mut identities, "a", "2").unwrap();
-        assert_eq!(identities.take_freed(), [name("c")], "it waits for the cluster of its own address");
-        claim(&mut identities, "c", "1").unwrap();
-        assert!(identities.twins.is_empty());
+        for (text, uid) in [("a", "2"), ("b", "3"), ("d", "1")] {
+            claim(&mut identities, text, uid).unwrap_err();
+            assert_eq!(ring(&identities, text), [""; 0], "{text}");
+        }
+        claim(&mut identities, "c", "1").unwrap_err();
+        assert_eq!(ring(&identities, "c"), ["c", "a", "b"]);
+        assert_eq!(ring(&identities, "d"), [""; 0], "it waits for one of the ring");
+        identities.waits_no_more(&name("b")); // it was announced with its own address again
+        assert_eq!(ring(&identities, "c"), [""; 0]);
+        assert_eq!(identities.waits_for(&name("b")), Some(&name("a")));
+        assert_eq!(identities.waits_for(&name("d")), None);
     }
 
     #[test]

@@ -263,14 +263,10 @@ impl Member {
         self.unit.refused(error.to_string(), now)
     }
 
-    /// Another name that comes before it gets the cluster that it has. It stops, and connects again then: it waits for the other one, or is
-    /// announced elsewhere now.
+    /// Another name gets the cluster that it has, and waits for this: each has what the other wants. It stops, and waits then.
     pub(super) fn let_go(&mut self, error: &ClusterError, now: Instant) -> Vec<Effect> {
-        (self.lets_go, self.is_refused, self.attempt) = (true, true, 0);
-        if self.has_stopped() {
-            self.forget();
-        }
-        self.unit.let_go(error.to_string(), now)
+        self.lets_go = true;
+        self.refused(error, now)
     }
 
     /// Whether its cluster is free for another name now; once.
@@ -381,6 +377,8 @@ impl Drop for TaskHandle {
 pub(super) struct Running {
     looks: Vec<Box<dyn Fn() -> Look + Send + Sync>>,
     aborts: Vec<AbortHandle>,
+    /// The reconciles of each controller.
+    reconciles: Vec<(Arc<str>, TaskTracker)>,
     pub(super) stop: CancellationToken,
     /// How many have not ended.
     pub(super) left: usize,
@@ -403,10 +401,11 @@ impl Running {
         let works =
             works.map_err(|panic| format!("making its controllers panicked: {}", panic_message(&*panic)))?;
         let stop = CancellationToken::new();
-        let (mut looks, mut aborts, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut looks, mut aborts, mut all, mut runs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for Work { name, look, run } in works {
             let (abort, registration) = AbortHandle::new_pair();
             let reconciles = TaskTracker::new();
+            all.push((Arc::clone(&name), reconciles.clone()));
             let guarded = AssertUnwindSafe(run(stop.clone(), &reconciles)).catch_unwind();
             let run = Abortable::new(guarded, registration);
             let who = Arc::clone(&name);
@@ -430,10 +429,23 @@ impl Running {
             aborts.push(abort);
         }
         let left = runs.len();
-        Ok((Self { looks, aborts, stop, left }, runs))
+        Ok((Self { looks, aborts, reconciles: all, stop, left }, runs))
     }
 
     pub(super) fn abort(&self) {
         self.aborts.iter().for_each(AbortHandle::abort);
+    }
+
+    /// Which reconciles go on although they were aborted, in words, if there are any.
+    pub(super) fn blocked(&self) -> Option<String> {
+        let blocked = self.reconciles.iter().filter(|(_, reconciles)| !reconciles.is_empty());
+        let texts: Vec<String> = blocked.map(|(name, those)| format!("{name} ({})", those.len())).collect();
+        (!texts.is_empty()).then(|| {
+            let texts = texts.join(", ");
+            shortened(format!(
+                "reconciles of these controllers do not end although they were aborted: {texts}. They block their threads, and the \
+                 cluster waits for them: restart the program"
+            ))
+        })
     }
 }

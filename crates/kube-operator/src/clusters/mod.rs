@@ -40,8 +40,9 @@
 //! reconciles within [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays
 //! there, unless [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
 //!
-//! **Two names for one cluster.** The first has it, in the order of the providers and then of the names, in each replica and after each
-//! restart. The others wait for it; one that has connected before the first stops its controllers.
+//! **Two names for one cluster.** The first that answers has it until it leaves; then the first that answers of those that wait. Names that
+//! wait for the clusters of one another exchange them: their controllers stop, and start anew. Replicas, and a restart, may have another
+//! one as the first: with sharding, two replicas reconcile such a cluster then, or none. Announce one name.
 //!
 //! **Some clusters only.** [`Clusters::matching`] selects clusters by labels for all controllers,
 //! [`Manager::only_on_clusters`](crate::manager::Manager::only_on_clusters) for one.

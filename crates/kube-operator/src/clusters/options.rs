@@ -59,7 +59,7 @@ impl ClusterOptions {
     /// How long the reconciles of a removed cluster may go on before they are aborted, and then what
     /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does, and those of a controller that is not
     /// [selected](crate::manager::Manager::only_on_clusters) there any more. What blocks its thread cannot be aborted: the cluster
-    /// waits for it. `Duration::MAX` means no limit. Default: 20 s.
+    /// waits for it, and is [failed](super::ClusterState::Failed) after another such period. `Duration::MAX` means no limit. Default: 20 s.
     pub fn grace_period(self, period: Duration) -> Self {
         Self { grace_period: period.min(LONGEST), ..self }
     }

@@ -35,6 +35,26 @@ pub(super) enum Phase {
     Left,
 }
 
+impl Phase {
+    /// When something is due.
+    pub(super) fn next_timer(self) -> Option<Instant> {
+        match self {
+            Self::BackingOff { until } | Self::Stopping { until, .. } => Some(until),
+            Self::Connecting { place_until } | Self::Running { place_until, .. } => place_until,
+            Self::Waiting | Self::Answered | Self::Stuck | Self::CleaningUp { .. } | Self::Left => None,
+        }
+    }
+
+    /// Whether the cluster was removed, and has not left yet. It may have been announced again.
+    pub(super) fn is_leaving(self) -> bool {
+        match self {
+            Self::CleaningUp { .. } | Self::Left => true,
+            Self::Stopping { then, .. } => !matches!(then, Then::Retry | Then::Stick),
+            _ => false,
+        }
+    }
+}
+
 /// What follows the end of the controllers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {

@@ -88,7 +88,7 @@ impl Sources {
         });
         changes.unwrap_or_else(|error| {
             let provider = &self.names[source];
-            if matches!(error, ClusterError::Panicked(_)) {
+            if matches!(error, ClusterError::Panicked(_) | ClusterError::SenderDropped) {
                 self.failing.insert(source);
                 tracing::error!(
                     provider,
@@ -113,9 +113,11 @@ impl Sources {
         let mut provided = Provided { failing: self.count_failing(), ..Provided::default() };
         for (source, unusable) in self.unusable.iter().enumerate() {
             for problem in unusable.problems() {
-                match problem.name.filter(|name| self.claims.has(source, name)) {
-                    Some(name) => drop(provided.outdated.insert(name, problem.why)),
-                    None => provided.unusable += 1,
+                let place = problem.name.as_ref().and_then(|name| self.claims.place(source, name));
+                match (place, &problem.name) {
+                    (Some(0), Some(name)) => drop(provided.outdated.insert(name.clone(), problem.why)),
+                    (Some(_), _) => {} // another provider's cluster has the name
+                    (None, _) => provided.unusable += usize::from(unusable.wants(&problem)),
                 }
             }
         }

@@ -18,8 +18,8 @@ pub enum ClusterState {
     Unreachable,
     /// It refuses the credentials, or does not permit what the controllers need. It is tried again.
     Forbidden,
-    /// Its configuration cannot be used, it is the hub, a controller ended with an error, or a first list fails although the cluster
-    /// answers, such as that of a kind that is not installed.
+    /// Its configuration cannot be used, it is the hub, a controller ended with an error, a first list fails although the cluster answers,
+    /// such as that of a kind that is not installed, or reconciles do not end although they were aborted, also if it was removed.
     Failed,
     /// It was removed, and its controllers end.
     Leaving,

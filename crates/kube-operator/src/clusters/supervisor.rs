@@ -167,10 +167,7 @@ impl Supervisor {
                 let effects = member.unit.removed(now);
                 (name, effects)
             }
-            Change::Upsert(source, spec) => {
-                self.identities.announced(&spec.name, source);
-                (spec.name.clone(), self.upsert(*spec, now))
-            }
+            Change::Upsert(spec) => (spec.name.clone(), self.upsert(*spec, now)),
         };
         self.perform(&name, effects);
     }
@@ -347,13 +344,17 @@ impl Supervisor {
                 tracing::warn!(cluster = %name, "its reconciles did not stop within the grace period and are aborted");
                 member.running.as_ref().inspect(|running| running.abort());
             }
+            Effect::FindBlocked => {
+                if let Some(why) = member.running.as_ref().and_then(Running::blocked) {
+                    member.unit.blocked(why, Instant::now());
+                }
+            }
             Effect::CleanUp => return self.clean_up(name),
             Effect::WithdrawCleanUp => member.withdraw_clean_up(),
             Effect::Forget => {
                 member.forget();
                 self.identities.forget(name);
                 if member.unit.has_left() {
-                    self.identities.left(name);
                     self.members.remove(name);
                     tracing::info!(cluster = %name, "it has left");
                     self.fleet.forget(name); // one that starts anew is in the fleet all the time

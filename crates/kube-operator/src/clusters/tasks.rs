@@ -46,9 +46,13 @@ pub(super) async fn connect(
     let guarded = AssertUnwindSafe(timeout(CONNECT_TIMEOUT, connecting)).catch_unwind();
     match guarded.await {
         Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(Fault::Unreachable(format!("no response within {} s", CONNECT_TIMEOUT.as_secs()))),
+        Ok(Err(_)) => Err(Fault::Unreachable(no_response())),
         Err(panic) => Err(Fault::Failed(format!("making its client panicked: {}", panic_message(&*panic)))),
     }
+}
+
+fn no_response() -> String {
+    format!("no response within {} s", CONNECT_TIMEOUT.as_secs())
 }
 
 /// Why a cluster that is asked until it answers does not, for whoever shows it. Clones are the same.
@@ -146,9 +150,9 @@ pub(super) async fn run_in_spite_of_panics<F: Future<Output = ()>>(what: &str, r
 
 /// The uid of the hub, once it says so. It is asked for as long as it does not.
 pub(super) async fn identify(hub: Client) -> String {
-    let mut is_told = false;
+    let (mut is_told, mut has_failed) = (false, false);
     loop {
-        match timeout(CONNECT_TIMEOUT, hub.cluster_uid()).await {
+        let error = match timeout(CONNECT_TIMEOUT, hub.cluster_uid()).await {
             Ok(Ok(Some(uid))) => return uid,
             Ok(Ok(None)) => {
                 if !std::mem::replace(&mut is_told, true) {
@@ -158,9 +162,18 @@ pub(super) async fn identify(hub: Client) -> String {
                     );
                 }
                 sleep(LONGEST_WAIT).await;
+                continue;
             }
-            Ok(Err(_)) | Err(_) => sleep(CONNECT_TIMEOUT).await,
+            Ok(Err(error)) => shortened(ErrorChain(&error).to_string()),
+            Err(_) => no_response(),
+        };
+        if !std::mem::replace(&mut has_failed, true) {
+            tracing::warn!(
+                error,
+                "the hub cannot be asked which cluster it is, so it is not noticed if it is announced as a member; it is asked again"
+            );
         }
+        sleep(CONNECT_TIMEOUT).await;
     }
 }
 

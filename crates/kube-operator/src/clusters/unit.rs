@@ -37,6 +37,8 @@ pub(super) enum Effect {
     Stop,
     /// Abort what did not stop in time.
     Abort,
+    /// Find out what goes on although it was aborted.
+    FindBlocked,
     /// The cluster was removed and nothing runs on it: let the program clean up there.
     CleanUp,
     /// It was announced again, or removed: what has not begun to clean up does not begin, and says so.
@@ -74,6 +76,10 @@ pub(super) struct Unit {
     fault: Option<(Fault, Instant)>,
     /// The first fault since it was in sync without one. An attempt that gets further does not end that.
     failing_since: Option<Instant>,
+    /// What stops was aborted.
+    is_aborted: bool,
+    /// Why it does not stop although it was aborted.
+    blocked: Option<String>,
     /// Since when it has the state that it shows.
     shown: (ClusterState, Instant),
 }
@@ -83,7 +89,16 @@ impl Unit {
     pub(super) fn new(grace_period: Duration, now: Instant) -> (Self, Vec<Effect>) {
         let (phase, shown) = (Phase::Waiting, (ClusterState::Connecting, now));
         (
-            Self { phase, grace_period, failures: 0, fault: None, failing_since: None, shown },
+            Self {
+                phase,
+                grace_period,
+                failures: 0,
+                fault: None,
+                failing_since: None,
+                is_aborted: false,
+                blocked: None,
+                shown,
+            },
             vec![Effect::AskPlace(Attempt::First)],
         )
     }
@@ -241,19 +256,6 @@ impl Unit {
         leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
     }
 
-    /// Its cluster goes to another name. It stops, and connects again later, if it has answered: it may be announced elsewhere by now.
-    pub(super) fn let_go(&mut self, why: String, now: Instant) -> Vec<Effect> {
-        let leaves_place = match self.phase {
-            Phase::Connecting { place_until } => place_until.is_some(),
-            Phase::Answered => true,
-            _ => return self.stop_for(Fault::Failed(why), Then::Retry, now),
-        };
-        self.phase = Phase::BackingOff { until: now + self.next_wait() };
-        self.note(Some(Fault::Failed(why)), now);
-        self.settle(now);
-        leaves_place.then_some(Effect::LeavePlace).into_iter().collect()
-    }
-
     /// From now on, what stops has so much time at most.
     pub(super) fn limit_grace_period(&mut self, limit: Duration, now: Instant) {
         self.grace_period = self.grace_period.min(limit);
@@ -296,6 +298,7 @@ impl Unit {
     /// Its controllers have ended after [`Effect::Stop`] or [`Effect::Abort`].
     pub(super) fn stopped(&mut self, now: Instant) -> Vec<Effect> {
         let Phase::Stopping { then, .. } = self.phase else { return vec![] };
+        (self.is_aborted, self.blocked) = (false, None);
         let effects = match then {
             Then::Leave => {
                 self.phase = Phase::CleaningUp { then: Afterwards::Leave };
@@ -343,11 +346,7 @@ impl Unit {
 
     /// When to call [`timer`](Self::timer).
     pub(super) fn next_timer(&self) -> Option<Instant> {
-        match self.phase {
-            Phase::BackingOff { until } | Phase::Stopping { until, .. } => Some(until),
-            Phase::Connecting { place_until } | Phase::Running { place_until, .. } => place_until,
-            Phase::Waiting | Phase::Answered | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => None,
-        }
+        self.phase.next_timer()
     }
 
     /// What is due by now.
@@ -370,15 +369,29 @@ impl Unit {
             }
             Phase::Stopping { until, .. } => {
                 *until = now + self.grace_period; // what blocks its thread cannot be aborted
-                vec![Effect::Abort]
+                match std::mem::replace(&mut self.is_aborted, true) {
+                    false => vec![Effect::Abort],
+                    true => vec![Effect::FindBlocked],
+                }
             }
             _ => vec![], // they have no timer
+        }
+    }
+
+    /// It does not stop although it was aborted, because of this: it is down for as long.
+    pub(super) fn blocked(&mut self, why: String, now: Instant) {
+        if matches!(self.phase, Phase::Stopping { .. }) {
+            self.blocked = Some(why);
+            self.settle(now);
         }
     }
 
     /// What it shows, since when, and why.
     pub(super) fn state(&self) -> (ClusterState, Instant, Option<&str>) {
         let (state, since) = self.shown;
+        if let Some(why) = &self.blocked {
+            return (state, since, Some(why));
+        }
         let fault = self.fault.as_ref().filter(|_| state.is_failure());
         (state, since, fault.map(|(fault, _)| fault.reason()))
     }
@@ -390,11 +403,7 @@ impl Unit {
 
     /// Whether it was removed, and has not left yet. It may have been announced again.
     pub(super) fn is_leaving(&self) -> bool {
-        match self.phase {
-            Phase::CleaningUp { .. } | Phase::Left => true,
-            Phase::Stopping { then, .. } => !matches!(then, Then::Retry | Then::Stick),
-            _ => false,
-        }
+        self.phase.is_leaving()
     }
 
     /// Whether it was removed, and not announced again since then.
@@ -464,6 +473,7 @@ impl Unit {
     fn present_state(&self, now: Instant) -> ClusterState {
         let is_running = self.runs();
         match (self.phase, &self.fault) {
+            _ if self.blocked.is_some() => ClusterState::Failed,
             (_, fault) if self.is_leaving() && !(self.is_replaced() && fault.is_some()) => {
                 ClusterState::Leaving
             }

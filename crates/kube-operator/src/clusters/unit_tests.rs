@@ -186,30 +186,6 @@ async fn what_cannot_work_waits_for_another_announcement() {
     assert_eq!((hub.next_timer(), shown(&hub)), (None, (ClusterState::Failed, 0, Some("it is the hub"))));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_cluster_that_goes_to_another_name_is_connected_to_again() {
-    let why = || "it is a twin".to_owned();
-    let (mut connecting, _) = Unit::new(GRACE, now());
-    connecting.placed(now());
-    let (mut answered, _) = Unit::new(GRACE, now());
-    answered.placed(now());
-    advance(FIRST_ANSWER).await;
-    answered.timer(now());
-    assert_eq!(answered.connected(Ok(()), now()), [Effect::AskPlace(Attempt::First)]);
-    for mut unit in [connecting, answered] {
-        assert_eq!(unit.let_go(why(), now()), [Effect::LeavePlace]);
-        assert_eq!(shown(&unit), (ClusterState::Failed, 0, Some("it is a twin")));
-        advance(FIRST_WAIT).await;
-        assert_eq!(unit.timer(now()), [Effect::AskPlace(Attempt::Again)]);
-        assert_eq!(unit.let_go(why(), now()), [], "it will connect anyway");
-    }
-    let mut running = synced();
-    assert_eq!(running.let_go(why(), now()), [Effect::Stop]);
-    running.stopped(now());
-    advance(FIRST_WAIT).await;
-    assert_eq!(running.timer(now()), [Effect::AskPlace(Attempt::Again)]);
-}
-
 /// The file that a kubeconfig names may come later.
 #[tokio::test(start_paused = true)]
 async fn a_configuration_that_cannot_be_used_is_tried_again_seldom() {
@@ -379,6 +355,42 @@ async fn what_does_not_stop_within_the_grace_period_is_aborted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_goes_on_after_its_abort_is_a_failure_until_it_ends() {
+    let (mut leaves, mut retries) = (synced(), synced());
+    leaves.removed(now());
+    retries.broke("a controller ended".into(), now());
+    for unit in [&mut leaves, &mut retries] {
+        advance(GRACE).await;
+        assert_eq!(unit.timer(now()), [Effect::Abort]);
+        advance(GRACE).await;
+        assert_eq!(unit.timer(now()), [Effect::FindBlocked]);
+        unit.blocked("one does not end".into(), now());
+        let (state, _, why) = shown(unit);
+        assert_eq!((state, why), (ClusterState::Failed, Some("one does not end")));
+        advance(GRACE).await;
+        assert_eq!(unit.timer(now()), [Effect::FindBlocked]);
+    }
+    leaves.announced(now());
+    assert_eq!(shown(&leaves).0, ClusterState::Failed, "it is down still");
+    assert_eq!(leaves.stopped(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    assert_eq!(shown(&leaves), (ClusterState::Connecting, 0, None));
+    retries.stopped(now());
+    let (state, _, why) = shown(&retries);
+    assert_eq!((state, why), (ClusterState::Failed, Some("a controller ended")));
+
+    // The next one that stops has a grace period again.
+    let mut again = leaves;
+    again.placed(now());
+    again.connected(Ok(()), now());
+    again.removed(now());
+    advance(GRACE).await;
+    assert_eq!(again.timer(now()), [Effect::Abort]);
+    again.stopped(now());
+    again.blocked("it has ended".into(), now());
+    assert_eq!(shown(&again).0, ClusterState::Leaving);
+}
+
+#[tokio::test(start_paused = true)]
 async fn at_the_end_of_the_program_there_is_less_time_to_stop_in() {
     let (mut stopping, mut unit) = (synced(), synced());
     stopping.removed(now());
@@ -459,7 +471,9 @@ impl Supervised {
                     assert!(self.runs && !self.stops, "{self:?}");
                     self.stops = true;
                 }
-                Effect::Abort => assert!(self.stops, "what was not told to stop is not aborted: {self:?}"),
+                Effect::Abort | Effect::FindBlocked => {
+                    assert!(self.stops, "what was not told to stop is not aborted: {self:?}")
+                }
                 Effect::CleanUp => {
                     assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
                     (self.cleans_up, self.withdrawn) = (true, false);

@@ -1,8 +1,9 @@
 //! What a provider has and cannot use, and whether it can be read, for whoever shows it.
 
 use super::name::ClusterName;
+use kube_core::{Selector, SelectorExt};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// The objects, files or contexts that a provider has and cannot use now. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -15,14 +16,25 @@ struct Places {
     listed: Option<BTreeMap<String, Problem>>,
     /// The provider itself cannot be read.
     is_unreadable: bool,
+    /// What labels have to match, all of them.
+    selectors: Vec<Selector>,
 }
 
 /// What cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// The cluster for which it stands; `None` if it can be that of none.
+    /// The cluster for which it stands, if it is one that may have been announced.
     pub(super) name: Option<ClusterName>,
+    /// Those of the cluster that it would be; `None` if they are not known.
+    pub(super) labels: Option<BTreeMap<String, String>>,
     pub(super) why: String,
+}
+
+impl Problem {
+    /// Of what stands for a cluster without labels.
+    pub(super) fn without_labels(name: Option<ClusterName>, why: impl fmt::Display) -> Self {
+        Self { name, labels: Some(BTreeMap::new()), why: why.to_string() }
+    }
 }
 
 impl Unusable {
@@ -40,9 +52,8 @@ impl Unusable {
     }
 
     /// What is at this place cannot be used.
-    pub(super) fn add(&self, place: &str, name: Option<ClusterName>, why: String) {
+    pub(super) fn add(&self, place: &str, problem: Problem) {
         let mut places = self.0.lock();
-        let problem = Problem { name, why };
         if let Some(listed) = &mut places.listed {
             listed.insert(place.to_owned(), problem.clone());
         }
@@ -65,6 +76,18 @@ impl Unusable {
         self.0.lock().is_unreadable = is_unreadable;
     }
 
+    /// From now on, only what has such labels is wanted.
+    pub(super) fn only(&self, selector: Selector) {
+        self.0.lock().selectors.push(selector);
+    }
+
+    /// Whether it would be a cluster that is wanted, as far as its labels are known.
+    pub(super) fn wants(&self, problem: &Problem) -> bool {
+        let places = self.0.lock();
+        let mut selectors = places.selectors.iter();
+        problem.labels.as_ref().is_none_or(|labels| selectors.all(|selector| selector.matches(labels)))
+    }
+
     pub(super) fn problems(&self) -> Vec<Problem> {
         self.0.lock().now.values().cloned().collect()
     }
@@ -77,14 +100,18 @@ mod tests {
     #[test]
     fn a_list_tells_what_cannot_be_used_and_is_complete_at_its_end() {
         let unusable = Unusable::default();
+        let add = |place: &str, why: &str| {
+            let (name, why) = (ClusterName::new(place).ok(), why.to_owned());
+            unusable.add(place, Problem { name, labels: None, why });
+        };
         let places = || unusable.problems().into_iter().map(|problem| problem.why).collect::<Vec<_>>();
-        unusable.add("a", None, "a".to_owned());
+        add("a", "a");
         unusable.begin();
-        unusable.add("b", ClusterName::new("b").ok(), "b".to_owned());
-        unusable.add("c", None, "c".to_owned());
+        add("b", "b");
+        add("c", "c");
         unusable.begin(); // the list failed and began anew
-        unusable.add("b", ClusterName::new("b").ok(), "b2".to_owned());
-        unusable.add("d", None, "d".to_owned());
+        add("b", "b2");
+        add("d", "d");
         unusable.remove("d");
         assert_eq!(places(), ["a", "b2", "c"]);
         unusable.end();

@@ -6,7 +6,7 @@ use crate::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_operator::{
-    clusters::{Cluster, ClusterEvent, Clusters, OnCluster},
+    clusters::{Cluster, ClusterEvent, ClusterState, Clusters, Fleet, OnCluster},
     manager::{Manager, ManagerError},
 };
 use kube_runtime::controller::{Action, Reconcile};
@@ -57,6 +57,7 @@ impl Reconcile<ConfigMap> for Shared {
 struct Started {
     log: Log,
     open: mpsc::Sender<()>,
+    fleet: Fleet,
     sender: tokio::sync::mpsc::Sender<ClusterEvent>,
     stop: CancellationToken,
     running: JoinHandle<Result<(), ManagerError>>,
@@ -73,8 +74,9 @@ async fn start(with: impl Fn(Manager, Arc<Blocking>) -> Manager) -> Started {
         .cluster_options(options(&servers, &Requests::default()).grace_period(Duration::from_millis(100)))
         .grace_period(seconds(3))
         .clusters(clusters);
+    let fleet = manager.fleet();
     let (stop, running) = run(with(manager, blocking));
-    let started = Started { log, open, sender, stop, running };
+    let started = Started { log, open, fleet, sender, stop, running };
     started.announce("production").await;
     started.logs(&["begins"]).await;
     started
@@ -166,4 +168,33 @@ async fn a_reconcile_that_blocks_does_not_delay_the_end_of_the_program() {
     let error = ended.unwrap().unwrap_err();
     assert_eq!(error.to_string(), "the clusters did not stop within the grace period of 3s");
     open.send(()).unwrap();
+}
+
+/// The cluster is down until then, and only a restart of the program helps.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reconcile_that_blocks_for_long_is_a_failure_of_its_cluster_that_names_the_controller() {
+    let started = start(function).await;
+    started.remove().await;
+    let reason = async {
+        loop {
+            let status = started.fleet.status(&name("east")).unwrap();
+            if status.state == ClusterState::Failed {
+                return status.reason.unwrap();
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let reason = timeout(seconds(20), reason).await.unwrap();
+    let expected = "reconciles of these controllers do not end although they were aborted: maps (1). They block their threads, \
+                    and the cluster waits for them: restart the program";
+    assert_eq!(reason, expected);
+    started.open.send(()).unwrap();
+    let left = async {
+        while started.fleet.status(&name("east")).is_some() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(seconds(20), left).await.unwrap();
+    started.stop.cancel();
+    started.running.await.unwrap().unwrap();
 }

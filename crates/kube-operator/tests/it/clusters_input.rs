@@ -7,10 +7,10 @@ use crate::{
     manager::{Log, add, run, seconds},
     manager_logs::capture_log,
 };
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube_client::{
     Api,
-    api::{DeleteParams, ListParams, PostParams},
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
 use kube_operator::{
     clusters::{ClusterEvent, ClusterSpec, ClusterState, Clusters, SecretClusters},
@@ -227,8 +227,46 @@ async fn what_a_server_says_of_itself_has_a_limit() {
     let (stop, running) = run(manager);
     sleep(seconds(20)).await;
     let why = ["east", "west"].map(|host| fleet.status(&name(host)).unwrap().reason.unwrap());
-    assert!(why[0].contains("more than 65536 bytes"), "{}", why[0]);
+    assert!(why[0].contains("more than 1048576 bytes"), "{}", why[0]);
     assert!(why[1].len() < 1_100 && why[1].contains("xxx"), "{}", why[1].len());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// Tools put whole policies into annotations.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_whose_kube_system_has_much_metadata_says_who_it_is() {
+    let servers = TestFleet::new(["east"]);
+    add(&client_of(&servers, "east"), "a").await;
+    let namespaces: Api<Namespace> = Api::all(client_of(&servers, "east"));
+    let annotations = serde_json::json!({"metadata": {"annotations": {"policy": "p".repeat(200 << 10)}}});
+    namespaces.patch("kube-system", &PatchParams::default(), &Patch::Merge(annotations)).await.unwrap();
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(Clusters::fixed([cluster("east")]))
+        .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(20)).await;
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced), "{:?}", fleet.statuses());
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// Members that are the hub would be reconciled twice, and nothing would say why.
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_cannot_be_asked_who_it_is_is_one_warning() {
+    let servers = TestFleet::new(["hub", "east"]);
+    servers.server("hub").unwrap().fault(Match::get::<Namespace>(), Fault::status(500, "the disk is full"));
+    let manager = Manager::new(client_of(&servers, "hub"))
+        .cluster_options(options(&servers, &Requests::default()))
+        .clusters(Clusters::fixed([cluster("east")]))
+        .controller_on_each("maps", maps, reconcile, Arc::new(Log::default()));
+    let (lines, _guard) = capture_log();
+    let (stop, running) = run(manager);
+    sleep(seconds(300)).await;
+    let text = lines.text();
+    assert_eq!(text.matches("the hub cannot be asked which cluster it is").count(), 1, "{text}");
     stop.cancel();
     running.await.unwrap().unwrap();
 }

@@ -79,18 +79,20 @@ async fn a_secret_that_cannot_be_used_is_counted_and_one_that_could_before_is_ou
     let long = "n".repeat(64);
     create(secret(&long, usable())).await;
     let clusters = SecretClusters::new(hub.clone()).labels("fleet=yes").key("value");
+    let (lines, _guard) = capture_log();
     let started = Started::new(hub.clone(), &servers, clusters).await;
+    assert!(lines.text().contains(&long), "{}", lines.text());
     assert_eq!(
         (started.unusable(), started.fleet.statuses().len()),
-        (2.0, 1),
-        "also one that can have no name"
+        (1.0, 1),
+        "one that can be no cluster is in the log only"
     );
 
     replace(secret("east", kubeconfig("east", r#"{"exec": {"command": "rm"}}"#))).await;
     let status = started.fleet.status(&name("default/east")).unwrap();
     let outdated = status.outdated.unwrap();
     assert!(outdated.contains("Secret default/east") && outdated.contains("exec"), "{outdated}");
-    assert_eq!((status.state, started.unusable()), (ClusterState::Synced, 2.0));
+    assert_eq!((status.state, started.unusable()), (ClusterState::Synced, 1.0));
     sleep(seconds(2)).await; // a snapshot takes the values away
     assert_eq!(gauge(&started.snapshotter, "kube_operator_clusters_outdated"), 1.0);
 
@@ -114,17 +116,34 @@ async fn files_and_contexts_that_cannot_be_used_are_counted() {
         std::fs::write(folder.path().join(file), "no kubeconfig").unwrap();
     }
     let started = Started::new(hub(), &servers, Clusters::directory(folder.path())).await;
-    assert_eq!(started.unusable(), 2.0);
-    std::fs::remove_file(folder.path().join("a b.yaml")).unwrap();
+    assert_eq!(started.unusable(), 1.0, "the name of the other can be that of no cluster");
+    std::fs::remove_file(folder.path().join("east.yaml")).unwrap();
     sleep(seconds(12)).await;
-    assert_eq!(started.unusable(), 1.0);
+    assert_eq!(started.unusable(), 0.0);
     started.end().await;
 
     let contexts =
         r#"{"contexts": [{"name": "a b", "context": {"cluster": "c", "user": "u"}}, {"name": "x"}]}"#;
     let contexts = Clusters::contexts("the test", serde_json::from_str(contexts).unwrap());
     let started = Started::new(hub(), &servers, contexts).await;
-    assert_eq!(started.unusable(), 2.0);
+    assert_eq!(started.unusable(), 1.0);
+    started.end().await;
+}
+
+/// An alert would last for what the program does not want.
+#[tokio::test(start_paused = true)]
+async fn a_secret_whose_labels_do_not_match_is_not_counted() {
+    let (servers, hub) = (TestFleet::new(["east"]), hub());
+    let secrets: Api<Secret> = Api::default_namespaced(hub.clone());
+    for (text, stage) in [("east", "test"), ("west", "production")] {
+        let mut secret = secret(text, None);
+        secret.metadata.labels.get_or_insert_default().insert("stage".into(), stage.into());
+        secrets.create(&PostParams::default(), &secret).await.unwrap();
+    }
+    let clusters: Clusters = SecretClusters::new(hub.clone()).labels("fleet=yes").key("value").into();
+    let clusters = clusters.matching("stage".parse().unwrap()).matching("stage=production".parse().unwrap());
+    let started = Started::new(hub, &servers, clusters).await;
+    assert_eq!(started.unusable(), 1.0);
     started.end().await;
 }
 
@@ -181,9 +200,16 @@ async fn a_channel_whose_sender_is_dropped_has_not_said_that_it_is_complete() {
             sender.send(ClusterEvent::InitDone).await.unwrap();
         }
         drop(sender);
+        let (lines, _guard) = capture_log();
         let started = Started::new(hub(), &servers, clusters).await;
         let synced = (started.fleet.providers_have_synced(), state(&started.fleet, "east"));
         assert_eq!(synced, (says_so, Some(ClusterState::Synced)));
+        sleep(seconds(60)).await;
+        let failing = u8::from(!says_so);
+        assert_eq!(gauge(&started.snapshotter, FAILING), f64::from(failing));
+        let text = lines.text();
+        let said = text.matches("dropped before it sent ClusterEvent::InitDone").count();
+        assert_eq!(said, usize::from(failing), "{text}");
         started.end().await;
     }
 }

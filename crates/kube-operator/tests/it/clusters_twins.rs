@@ -1,35 +1,48 @@
-//! Several names that lead to one cluster: which of them has it does not depend on which connects first.
+//! Several names that lead to one cluster: the first that answers has it until it leaves, and then another one that answers.
 
 use crate::{
     clusters::{Requests, client_of, config, hub, maps, name, options, reconcile, state},
-    common::ApiExt,
+    clusters_announced::Started,
     manager::{Log, add, run, seconds},
 };
 use http::Request;
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube_client::{Api, Client, client::Body};
+use k8s_openapi::api::core::v1::Namespace;
+use kube_client::{Client, client::Body};
 use kube_operator::{
     clusters::{ClusterEvent, ClusterOptions, ClusterSpec, ClusterState, Clusters},
     manager::Manager,
-    sharding,
 };
-use kube_testserver::TestFleet;
-use std::sync::Arc;
+use kube_testserver::{Fault, Match, TestFleet};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 use tokio::time::sleep;
 use tower::ServiceExt;
 
-/// As `options`; the first request to this host takes 3 s, as a connection that is slow to be made.
-fn slow(servers: &TestFleet, slow: &'static str) -> ClusterOptions {
-    let servers = servers.clone();
+/// One server with the addresses `east` and `alias`.
+async fn servers() -> TestFleet {
+    let servers = TestFleet::new(["east"]);
+    add(&client_of(&servers, "east"), "m").await;
+    servers.insert("alias", servers.server("east").unwrap());
+    servers
+}
+
+/// As `options`; the address `alias` answers so many requests, and refuses connections then.
+fn answering(servers: &TestFleet, requests: usize) -> ClusterOptions {
+    let (servers, left) = (servers.clone(), Arc::new(AtomicUsize::new(requests)));
     ClusterOptions::new().connect(move |config| {
-        let servers = servers.clone();
-        let is_first = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let (servers, left) = (servers.clone(), Arc::clone(&left));
         let transport = tower::service_fn(move |request: Request<Body>| {
-            let (servers, is_first) = (servers.clone(), Arc::clone(&is_first));
+            let (servers, left) = (servers.clone(), Arc::clone(&left));
             async move {
-                let is_slow = request.uri().host() == Some(slow);
-                if is_slow && is_first.swap(false, std::sync::atomic::Ordering::Relaxed) {
-                    sleep(seconds(3)).await;
+                let take = |left: usize| left.checked_sub(1);
+                let is_alias = request.uri().host() == Some("alias");
+                if is_alias && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+                    return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
                 }
                 servers.oneshot(request).await
             }
@@ -38,118 +51,97 @@ fn slow(servers: &TestFleet, slow: &'static str) -> ClusterOptions {
     })
 }
 
-fn spec(text: &str, host: &str) -> ClusterSpec {
-    ClusterSpec::new(name(text), config(host, "one"))
-}
-
-/// One server with two addresses.
-async fn servers() -> TestFleet {
-    let servers = TestFleet::new(["east"]);
-    add(&client_of(&servers, "east"), "m").await;
-    servers.insert("alias", servers.server("east").unwrap());
-    servers
+async fn remove(started: &Started, text: &str) {
+    started.sender.send(ClusterEvent::Removed(name(text))).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_name_has_a_cluster_whichever_connects_first() {
-    for host in ["east", "alias", "neither"] {
-        let servers = servers().await;
-        let log = Log::default();
-        let (sender, clusters) = Clusters::channel();
-        let manager = Manager::new(hub())
-            .cluster_options(slow(&servers, host))
-            .clusters(clusters)
-            .clusters(Clusters::fixed([spec("0", "east")])) // a later provider
-            .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
-        let fleet = manager.fleet();
-        let (stop, running) = run(manager);
-        for (text, host) in [("b", "alias"), ("a", "east")] {
-            sender.send(spec(text, host).into()).await.unwrap();
-        }
-        sleep(seconds(20)).await;
-        let states = ["a", "b", "0"].map(|text| state(&fleet, text));
-        let failed = Some(ClusterState::Failed);
-        assert_eq!(states, [Some(ClusterState::Synced), failed, failed], "{host}");
-        let reason = fleet.status(&name("b")).unwrap().reason.unwrap();
-        assert!(reason.starts_with("cluster b is the same as cluster a, by the uid of "), "{reason}");
-        log.take();
-        let map: Api<ConfigMap> = Api::default_namespaced(client_of(&servers, "east"));
-        map.touch("m", "1").await;
-        sleep(seconds(5)).await;
-        assert_eq!(log.take(), ["a m"], "{host}");
-
-        // They get it in their order.
-        for (gone, next) in [("a", "b"), ("b", "0")] {
-            sender.send(ClusterEvent::Removed(name(gone))).await.unwrap();
-            sleep(seconds(20)).await;
-            assert_eq!((log.take(), state(&fleet, next)), (vec![format!("{next} m")], states[0]));
-        }
-        // One that comes back has it again.
-        sender.send(spec("a", "east").into()).await.unwrap();
-        sleep(seconds(20)).await;
-        assert_eq!((log.take(), state(&fleet, "0")), (vec!["a m".to_owned()], failed));
-        stop.cancel();
-        running.await.unwrap().unwrap();
-    }
-}
-
-/// Otherwise, if one has it as `a` and the other as `b`, both reconcile it or none does.
-#[tokio::test(start_paused = true)]
-async fn replicas_agree_on_the_name_of_a_cluster() {
-    let (servers, hub, log) = (servers().await, hub(), Log::default());
-    let names = ["a", "b", "c", "d"];
-    let hosts = ["east", "alias", "alias", "east"];
-    let replica = |identity, host| {
-        let clusters = std::iter::zip(names, hosts).map(|(text, host)| spec(text, host));
-        run(Manager::new(hub.clone())
-            .sharding(sharding::Config::new("op", "default").identity(identity))
-            .cluster_options(slow(&servers, host))
-            .clusters(Clusters::fixed(clusters))
-            .controller_on_each("maps", maps, reconcile, Arc::new(log.clone())))
-    };
-    let replicas = [replica("first", "east"), replica("second", "alias")];
-    sleep(seconds(60)).await;
-    log.take();
-    let map: Api<ConfigMap> = Api::default_namespaced(client_of(&servers, "east"));
-    for change in ["1", "2"] {
-        map.touch("m", change).await;
-        sleep(seconds(10)).await;
-        assert_eq!(log.take(), ["a m"], "by one of them");
-    }
-    for (stop, running) in replicas {
-        stop.cancel();
-        running.await.unwrap().unwrap();
-    }
-}
-
-/// What has run on a cluster of its own until now goes on there until the other has let go.
-#[tokio::test(start_paused = true)]
-async fn a_name_that_moves_to_a_cluster_of_a_later_name_has_it_once_that_has_stopped() {
+async fn the_first_name_that_answers_has_a_cluster_until_it_leaves_whatever_its_provider() {
     let servers = servers().await;
-    let west = TestFleet::new(["west"]).server("west").unwrap();
-    servers.insert("west", west);
-    add(&client_of(&servers, "west"), "w").await;
     let log = Log::default();
     let (sender, clusters) = Clusters::channel();
+    let later = ClusterSpec::new(name("later"), config("east", "one"));
     let manager = Manager::new(hub())
         .cluster_options(options(&servers, &Requests::default()))
         .clusters(clusters)
+        .clusters(Clusters::fixed([later]))
         .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
     let fleet = manager.fleet();
     let (stop, running) = run(manager);
-    let announce = async |text: &str, host: &str| {
-        sender.send(spec(text, host).into()).await.unwrap();
+    sleep(seconds(20)).await;
+    for (text, host) in [("b", "alias"), ("a", "east")] {
+        sender.send(ClusterSpec::new(name(text), config(host, "one")).into()).await.unwrap();
         sleep(seconds(20)).await;
-    };
-    announce("a", "west").await;
-    announce("b", "east").await;
-    assert_eq!(log.take(), ["a w", "b m"]);
-    announce("a", "alias").await;
-    assert_eq!(log.take(), ["a m"]);
-    let states = ["a", "b"].map(|text| state(&fleet, text));
-    assert_eq!(states, [Some(ClusterState::Synced), Some(ClusterState::Failed)]);
-    announce("b", "west").await;
-    assert_eq!((log.take(), state(&fleet, "b")), (vec!["b w".to_owned()], Some(ClusterState::Synced)));
+    }
+    let states = || ["later", "b", "a"].map(|text| state(&fleet, text));
+    let [synced, failed] = [ClusterState::Synced, ClusterState::Failed].map(Some);
+    assert_eq!((states(), log.take()), ([synced, failed, failed], vec!["later m".to_owned()]));
+    let reason = fleet.status(&name("a")).unwrap().reason.unwrap();
+    assert!(reason.starts_with("cluster a is the same as cluster later, by the uid of "), "{reason}");
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_does_not_answer_any_more_keeps_a_free_cluster_from_no_other() {
+    let servers = servers().await;
+    let started = Started::with(options(&servers, &Requests::default()), Requests::default());
+    for (text, host) in [("a", "east"), ("b", "alias"), ("c", "east")] {
+        started.announce(text, host).await;
+        sleep(seconds(20)).await;
+    }
+    let states = || ["a", "b", "c"].map(|text| state(&started.fleet, text));
+    let [synced, failed] = [ClusterState::Synced, ClusterState::Failed].map(Some);
+    assert_eq!((states(), started.log.take()), ([synced, failed, failed], vec!["a m".to_owned()]));
+
+    let server = servers.remove("alias").unwrap();
+    remove(&started, "a").await;
+    sleep(seconds(90)).await;
+    let unreachable = Some(ClusterState::Unreachable);
+    assert_eq!((states(), started.log.take()), ([None, unreachable, synced], vec!["c m".to_owned()]));
+
+    // It waits again once it answers.
+    servers.insert("alias", server);
+    sleep(seconds(90)).await;
+    let reason = started.fleet.status(&name("b")).unwrap().reason.unwrap();
+    assert!(reason.starts_with("cluster b is the same as cluster c, by the uid of "), "{reason}");
+    remove(&started, "c").await;
+    sleep(seconds(20)).await;
+    assert_eq!((states(), started.log.take()), ([None, synced, None], vec!["b m".to_owned()]));
+    started.end().await;
+}
+
+/// It would be down because somebody has announced a name that half works.
+#[tokio::test(start_paused = true)]
+async fn a_running_cluster_is_not_given_up_for_another_name() {
+    let servers = servers().await;
+    let started = Started::with(answering(&servers, 1), Requests::default());
+    started.announce("b", "east").await;
+    sleep(seconds(20)).await;
+    started.announce("a", "alias").await;
+    for _ in 0..90 {
+        sleep(seconds(1)).await;
+        assert_eq!(state(&started.fleet, "b"), Some(ClusterState::Synced));
+    }
+    assert_eq!(state(&started.fleet, "a"), Some(ClusterState::Failed), "it has answered");
+    assert_eq!(started.log.take(), ["b m"], "nothing starts anew");
+    started.end().await;
+}
+
+/// Names that start together: one that is slow is no twin before it has answered.
+#[tokio::test(start_paused = true)]
+async fn of_names_that_connect_at_once_one_reconciles() {
+    let servers = servers().await;
+    let server = servers.server("east").unwrap();
+    server.fault(Match::get::<Namespace>().times(1), Fault::Delay(seconds(3)));
+    let started = Started::with(options(&servers, &Requests::default()), Requests::default());
+    for (text, host) in [("a", "east"), ("b", "alias"), ("c", "east"), ("d", "alias")] {
+        started.announce(text, host).await;
+    }
+    sleep(seconds(60)).await;
+    let states = ["a", "b", "c", "d"].map(|text| state(&started.fleet, text));
+    let count = |expected| states.iter().filter(|state| **state == Some(expected)).count();
+    assert_eq!((count(ClusterState::Synced), count(ClusterState::Failed)), (1, 3), "{states:?}");
+    assert_eq!(started.log.take().len(), 1);
+    started.end().await;
 }

@@ -5,7 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec},
     name::ClusterName,
-    unusable::Unusable,
+    unusable::{Problem, Unusable},
 };
 use futures::{Stream, StreamExt, stream};
 use kube_client::error::ErrorChain;
@@ -123,9 +123,10 @@ impl<S> ObjectReader<S> {
         for (namespace, name) in error.undecodable_names() {
             let place = place(namespace, name);
             // Without a name it cannot have been announced.
-            let name = (self.name_of)(namespace, name).ok();
-            name.iter().for_each(|name| self.announced.seen(name));
-            self.unusable.add(&place, name, ErrorChain(error).to_string());
+            let Ok(name) = (self.name_of)(namespace, name) else { continue };
+            self.announced.seen(&name);
+            let why = ErrorChain(error).to_string();
+            self.unusable.add(&place, Problem { name: Some(name), labels: None, why });
         }
     }
 
@@ -169,11 +170,9 @@ impl<S> ObjectReader<S> {
                 let place = place(&object);
                 let name = match name_of(&object) {
                     Ok(name) => name,
-                    Err(error) => {
-                        self.unusable.add(&place, None, error.to_string());
-                        return vec![Err(error)];
-                    }
+                    Err(error) => return vec![Err(error)],
                 };
+                let labels = Some(object.labels().clone());
                 self.announced.seen(&name);
                 let spec = self.spec_of.read(object, name.clone()).await;
                 match &spec {
@@ -181,7 +180,10 @@ impl<S> ObjectReader<S> {
                         self.unusable.remove(&place);
                         self.announced.add(name);
                     }
-                    Err(error) => self.unusable.add(&place, Some(name), error.to_string()),
+                    Err(error) => {
+                        let (name, why) = (Some(name), error.to_string());
+                        self.unusable.add(&place, Problem { name, labels, why });
+                    }
                 }
                 vec![spec.map(ClusterEvent::from)]
             }

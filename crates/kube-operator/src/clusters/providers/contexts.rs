@@ -5,7 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
     name::ClusterName,
-    unusable::Unusable,
+    unusable::{Problem, Unusable},
 };
 use futures::stream;
 use kube_client::{
@@ -79,7 +79,6 @@ impl Contexts {
             let name = match self.name_of(&context) {
                 Ok(name) => name,
                 Err(error) => {
-                    self.unusable.add(&context.name, None, error.to_string());
                     events.push(Err(error));
                     continue;
                 }
@@ -91,13 +90,14 @@ impl Contexts {
                     events.push(Ok(ClusterSpec::new(name, config).into()));
                 }
                 Err(source) if !self.may_change(&context.name, &source) => {
-                    self.unusable.add(&context.name, Some(name), ErrorChain(&source).to_string());
+                    self.unusable
+                        .add(&context.name, Problem::without_labels(Some(name), ErrorChain(&source)));
                     let (context, place) = (context.name, self.place.clone());
                     events.push(Err(ClusterError::Context { context, place, source }));
                 }
                 Err(source) => {
                     let problem = ErrorChain(&source).to_string();
-                    self.unusable.add(&context.name, Some(name), problem.clone());
+                    self.unusable.add(&context.name, Problem::without_labels(Some(name), &problem));
                     if context.problem.as_ref() != Some(&problem) {
                         let (context, place) = (context.name.clone(), self.place.clone());
                         events.push(Err(ClusterError::Context { context, place, source }));

@@ -5,7 +5,7 @@ use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
     name::ClusterName,
-    unusable::Unusable,
+    unusable::{Problem, Unusable},
 };
 use futures::stream;
 use kube_client::{Config, config::KubeConfigOptions};
@@ -131,6 +131,7 @@ impl Directory {
         content: Content,
     ) -> Option<Result<ClusterEvent, ClusterError>> {
         let spec = self.spec(&path, content.as_ref().err()).await;
+        let can_be_cluster = name_of(&path).is_ok();
         let place = path.display().to_string();
         let new = || File { content: Ok(Vec::new()), cluster: None, problem: None };
         let file = self.files.entry(path).or_insert_with(new);
@@ -143,7 +144,9 @@ impl Directory {
             }
             Err(error) => {
                 let text = error.to_string();
-                self.unusable.add(&place, file.cluster.clone(), text.clone());
+                if can_be_cluster {
+                    self.unusable.add(&place, Problem::without_labels(file.cluster.clone(), &text));
+                }
                 let is_known = file.problem.replace(text.clone()) == Some(text);
                 (!is_known).then_some(Err(error))
             }
@@ -272,7 +275,7 @@ mod tests {
         assert_eq!(read(&mut directory).await.len(), 2, "an error each");
         fs::remove_file(path("east.json")).unwrap();
         assert_eq!(read(&mut directory).await, ["-east"], "and once, whatever else is removed");
-        assert_eq!(directory.unusable.problems().len(), 2);
+        assert_eq!(directory.unusable.problems().len(), 1, "a b can be no cluster");
         fs::remove_file(path("a b.yaml")).unwrap();
         fs::remove_file(path("west.yml")).unwrap();
         assert_eq!((read(&mut directory).await, directory.unusable.problems()), (vec![], vec![]));

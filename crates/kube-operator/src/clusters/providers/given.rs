@@ -3,6 +3,7 @@
 use crate::clusters::{
     error::ClusterError,
     event::{ClusterEvent, ClusterSpec, Clusters},
+    unusable::Unusable,
 };
 use futures::{StreamExt, stream};
 use std::collections::BTreeSet;
@@ -39,10 +40,26 @@ impl Clusters {
 
     /// Clusters that the program adds and removes while it runs. When the sender is dropped, the clusters stay.
     /// [`ClusterEvent::InitDone`] says that those are sent that there are at the start; to drop the sender does not, as a task that panics
-    /// drops it too.
+    /// drops it too: before that event, it is an error in the log, and the provider counts as one that cannot be read.
     pub fn channel() -> (mpsc::Sender<ClusterEvent>, Self) {
         let (sender, mut receiver) = mpsc::channel(CHANNEL);
-        let events = stream::poll_fn(move |cx| receiver.poll_recv(cx).map(|event| event.map(Ok)));
-        (sender, Self::of("the channel of the program", events.chain(stream::pending())))
+        let unusable = Unusable::default();
+        let (shown, mut is_complete) = (unusable.clone(), false);
+        let mut next = move |event: Option<ClusterEvent>| {
+            let was_complete = std::mem::replace(&mut is_complete, true);
+            match event {
+                Some(event) => {
+                    is_complete = was_complete || matches!(event, ClusterEvent::InitDone);
+                    Some(Ok(event))
+                }
+                None if was_complete => None,
+                None => {
+                    shown.set_unreadable(true);
+                    Some(Err(ClusterError::SenderDropped))
+                }
+            }
+        };
+        let events = stream::poll_fn(move |cx| receiver.poll_recv(cx).map(&mut next));
+        (sender, Self::of("the channel of the program", events.chain(stream::pending())).telling(unusable))
     }
 }

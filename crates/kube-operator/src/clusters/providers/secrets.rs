@@ -19,8 +19,7 @@ use kube_runtime::{
 ///
 /// Their names are `namespace/name` of the Secrets, their labels those of the Secrets. Whoever may write such a Secret decides where the
 /// program connects, and what it would run there and here: settings that reach beyond the cluster, such as `exec`, are refused by name
-/// unless they are [allowed](Self::allow). A Secret with a name that comes before can take the cluster of another one, by leading to a
-/// server that says to be it: those who write into one [namespace](Self::namespace) are trusted with the clusters of each other.
+/// unless they are [allowed](Self::allow).
 ///
 /// A changed Secret exchanges the credentials of its cluster; one that cannot be used any more keeps them, with an error in the log. A
 /// deleted Secret, or one without the label, removes its cluster.
