@@ -27,7 +27,13 @@ const DID_NOT_COME: &str = "the fault did not come: the operator does something 
 /// ```
 /// use kube_verify::{ApiService, Family, Verify};
 ///
-/// # async fn run_operator(_: ApiService) -> Result<(), String> { std::future::pending().await }
+/// # async fn run_operator(service: ApiService) -> Result<(), String> {
+/// #     let event = r#"{"metadata": {"name": "seen"}, "involvedObject": {"namespace": "default"}}"#;
+/// #     let request = http::Request::post("/api/v1/namespaces/default/events");
+/// #     let request = request.body(http_body_util::Full::new(bytes::Bytes::from(event))).unwrap();
+/// #     tower::ServiceExt::oneshot(service, request).await.unwrap();
+/// #     std::future::pending().await
+/// # }
 /// fn verify() -> Verify {
 ///     Verify::new(|_| |service: ApiService| run_operator(service))
 ///         .step("create", |step| step.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
