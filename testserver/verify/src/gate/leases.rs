@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    answer::{Body, call, forward, full},
+    answer::{Body, call, full},
+    forward::forward,
     session::Session,
     target::Target,
     watch::is_watch,

@@ -2,9 +2,10 @@
 //!
 //! `target` reads what a request is about, `session` is the state of a run, and `look` that of its cluster. `service` is what the operator
 //! calls; `write` and `watch` have the faults of writes and of watches, `leases` those of a leader, whose `renewals` may need no server;
-//! `answer` makes responses. `reconciles` are what controllers of this workspace tell.
+//! `answer` makes responses, `forward` sends what comes to the server. `reconciles` are what controllers of this workspace tell.
 
 mod answer;
+mod forward;
 mod leases;
 mod look;
 mod reconciles;

@@ -18,7 +18,8 @@ use http_body_util::BodyExt;
 use kube_testserver::{Fault, Match};
 
 use super::{
-    answer::{Body, forward, refusal},
+    answer::{Body, refusal},
+    forward::forward,
     leases,
     session::Session,
     target::Target,

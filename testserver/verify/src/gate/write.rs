@@ -12,7 +12,8 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Body, call, forward, full, refusal},
+    answer::{Body, call, full, refusal},
+    forward::forward,
     session::{Session, Touched},
     target::{Target, writing_verb},
 };
