@@ -56,9 +56,6 @@ impl Oracle {
             Self::Ended => {
                 Some("a cluster starts the program again, later each time: return errors to be repeated")
             }
-            Self::TwoLeaders => Some(
-                "a leader that lost its Lease has to stop before another one starts (by the clock of tokio)",
-            ),
             _ => None,
         }
     }

@@ -7,10 +7,10 @@ use std::sync::{
 };
 
 use kube_core::reconcile::{Observed, ReconcileMark, ReconcileObserver, StoreRead, observe_thread};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::session::Session;
+use crate::{kinds::resource, state::ObjectName};
 
 /// Writes the reconciles of one process of the operator into the timeline.
 struct Reconciles {
@@ -72,12 +72,9 @@ impl Session {
     /// How an object of a store differs from that of the cluster, while a watch is late.
     fn behind(&self, read: &StoreRead) -> Option<&'static str> {
         self.lag_until().filter(|until| *until > Instant::now())?;
-        let (namespace, name) = read.object.as_ref()?;
-        let is_it = |object: &Value| {
-            let meta = &object["metadata"];
-            meta["name"].as_str() == Some(name) && meta["namespace"].as_str() == namespace.as_deref()
-        };
-        let now = self.server.objects(&read.group, &read.plural)?.into_iter().find(is_it);
+        let (namespace, name) = read.object.clone()?;
+        let (resource, namespace) = (resource(&read.plural, &read.group), namespace.unwrap_or_default());
+        let now = self.object(&ObjectName { resource, namespace, name });
         let version = now.as_ref().and_then(|now| now["metadata"]["resourceVersion"].as_str());
         match (read.resource_version.as_deref(), version) {
             (Some(_), None) => Some("deleted already"),
